@@ -1,0 +1,24 @@
+/*
+ * The arena: all buffers of a group, in one piece of page-aligned memory that
+ * each device has one region for.
+ *
+ * A peer has 2 slots to send from and 2 to receive into, each as large as the
+ * largest message. A smaller message uses the start of its slot, so a small
+ * operation touches few pages. What is sent to all peers alike is sent from the
+ * first peer's slots: that is why a region covers the whole arena.
+ *
+ * JACCL registers a buffer per message size, copy, peer and domain (64 regions
+ * for two ranks). Devices allow about 100, and all processes share them.
+ */
+#ifndef CJACCL_ARENA_H
+#define CJACCL_ARENA_H
+
+#include "group.h"
+
+/* Allocates the memory, untouched, and hands out the slots. */
+int cji_arena_alloc(struct cj_group *group);
+
+/* One region per device. */
+int cji_arena_register(struct cj_group *group);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Checks a configuration before anything is touched.
+ *
+ * The whole matrix is checked, not only one's own row: a wrong cell then is the
+ * same error on every rank that holds the same device file.
+ */
+#ifndef CJACCL_CONFIG_H
+#define CJACCL_CONFIG_H
+
+#include "address.h"
+#include "cjaccl/cjaccl.h"
+
+/*
+ * Returns CJ_OK and, for two ranks and more, the coordinator's address; or
+ * fills *error and returns its code.
+ */
+int cji_config_check(const struct cj_config *config,
+                     struct cji_address *address, struct cj_error *error);
+
+/* The first device that leads from this rank to `peer`. */
+const char *cji_config_device(const struct cj_config *config, int peer);
+
+#endif

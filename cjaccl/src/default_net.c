@@ -1,0 +1,381 @@
+/*
+ * TCP, over IPv4 or IPv6. An end is a file descriptor.
+ *
+ * Every descriptor is non-blocking; a function tries first and then waits in
+ * poll(), so a wait always ends at its deadline and a signal only makes it look
+ * again. Only the resolver can take longer: it has no deadline of its own.
+ */
+#include "defaults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifdef MSG_NOSIGNAL
+#define SEND_FLAGS MSG_NOSIGNAL
+#else
+#define SEND_FLAGS 0 /* macOS: SO_NOSIGPIPE, set on the socket */
+#endif
+
+#define BACKLOG 64
+
+/* For poll(): milliseconds to the deadline, rounded up; 0 when it passed. */
+static int milliseconds_to(int64_t deadline_ns)
+{
+    int64_t now = cji_default_clock.now_ns(NULL);
+    int64_t left;
+
+    if (deadline_ns <= now)
+        return 0;
+    left = (deadline_ns - now - 1) / 1000000 + 1;
+    return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+/* Waits for events on any of them: 0, or a negative errno. */
+static int poll_until(struct pollfd *fds, nfds_t count, int64_t deadline_ns)
+{
+    for (;;) {
+        int timeout = milliseconds_to(deadline_ns);
+        int n = poll(fds, count, timeout);
+
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return -errno;
+        if (n == 0 && timeout == 0)
+            return -ETIMEDOUT;
+    }
+}
+
+static int poll_one(int end, short events, int64_t deadline_ns)
+{
+    struct pollfd fd = {.fd = end, .events = events};
+
+    return poll_until(&fd, 1, deadline_ns);
+}
+
+static bool must_wait(int err_no)
+{
+    return err_no == EAGAIN || err_no == EWOULDBLOCK;
+}
+
+/* Closes the descriptor and answers the errno that led to it. */
+static int give_up(int fd, int err_no)
+{
+    (void)close(fd);
+    return -err_no;
+}
+
+static int prepare(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return -errno;
+#ifdef SO_NOSIGPIPE
+    {
+        int on = 1;
+
+        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) < 0)
+            return -errno;
+    }
+#endif
+    return 0;
+}
+
+static int new_socket(int family)
+{
+    int fd = socket(family, SOCK_STREAM, 0);
+    int status;
+
+    if (fd < 0)
+        return -errno;
+    status = prepare(fd);
+    return status < 0 ? give_up(fd, -status) : fd;
+}
+
+/* Small messages that are waited for: they must not be held back. */
+static void send_at_once(int fd)
+{
+    int on = 1;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int resolver_errno(int code)
+{
+    switch (code) {
+    case EAI_AGAIN:
+        return EAGAIN;
+    case EAI_MEMORY:
+        return ENOMEM;
+    case EAI_SYSTEM:
+        return errno != 0 ? errno : EIO;
+    default:
+        return ENOENT;
+    }
+}
+
+static int resolve(const char *host, uint16_t port, int flags,
+                   struct addrinfo **list)
+{
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = flags | AI_NUMERICSERV,
+    };
+    char service[8];
+    int code;
+
+    (void)snprintf(service, sizeof service, "%u", (unsigned)port);
+    code = getaddrinfo(host, service, &hints, list);
+    return code == 0 ? 0 : -resolver_errno(code);
+}
+
+static int listen_at(const struct addrinfo *address)
+{
+    int on = 1;
+    int fd = new_socket(address->ai_family);
+
+    if (fd < 0)
+        return fd;
+    /* The port of a group that ended a moment ago can be used again. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 ||
+        listen(fd, BACKLOG) < 0)
+        return give_up(fd, errno);
+    return fd;
+}
+
+static int net_listen(void *ctx, const char *host, uint16_t port)
+{
+    struct addrinfo *list;
+    int end = resolve(host, port, AI_PASSIVE, &list);
+
+    (void)ctx;
+    if (end < 0)
+        return end;
+    end = -ENOENT;
+    for (struct addrinfo *a = list; a != NULL && end < 0; a = a->ai_next)
+        end = listen_at(a);
+    freeaddrinfo(list);
+    return end;
+}
+
+static int net_accept(void *ctx, int listener, int64_t deadline_ns)
+{
+    (void)ctx;
+    for (;;) {
+        int fd = accept(listener, NULL, NULL);
+        int status;
+
+        if (fd >= 0) {
+            status = prepare(fd);
+            if (status < 0)
+                return give_up(fd, -status);
+            send_at_once(fd);
+            return fd;
+        }
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        if (!must_wait(errno))
+            return -errno;
+        status = poll_one(listener, POLLIN, deadline_ns);
+        if (status < 0)
+            return status;
+    }
+}
+
+/*
+ * A connection to a free port of the own machine can be given that very port
+ * as its source: it then is connected to itself.
+ */
+static bool is_own_echo(int fd)
+{
+    struct sockaddr_storage here;
+    struct sockaddr_storage there;
+    socklen_t here_size = sizeof here;
+    socklen_t there_size = sizeof there;
+
+    memset(&here, 0, sizeof here);
+    memset(&there, 0, sizeof there);
+    if (getsockname(fd, (struct sockaddr *)&here, &here_size) < 0 ||
+        getpeername(fd, (struct sockaddr *)&there, &there_size) < 0)
+        return false;
+    return here_size == there_size && memcmp(&here, &there, here_size) == 0;
+}
+
+/* The end of a connect that could not be completed at once. */
+static int await_connect(int fd, int64_t deadline_ns)
+{
+    int err_no = 0;
+    socklen_t size = sizeof err_no;
+    int status = poll_one(fd, POLLOUT, deadline_ns);
+
+    if (status < 0)
+        return status;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err_no, &size) < 0)
+        return -errno;
+    return -err_no;
+}
+
+static int connect_to(const struct addrinfo *address, int64_t deadline_ns)
+{
+    int fd = new_socket(address->ai_family);
+    int status = 0;
+
+    if (fd < 0)
+        return fd;
+    /* An interrupted connect goes on by itself, like one that must wait. */
+    if (connect(fd, address->ai_addr, address->ai_addrlen) < 0) {
+        if (errno != EINPROGRESS && errno != EINTR && !must_wait(errno))
+            return give_up(fd, errno);
+        status = await_connect(fd, deadline_ns);
+    }
+    if (status == 0 && is_own_echo(fd))
+        status = -ECONNREFUSED;
+    if (status < 0)
+        return give_up(fd, -status);
+    send_at_once(fd);
+    return fd;
+}
+
+static int net_connect(void *ctx, const char *host, uint16_t port,
+                       int64_t deadline_ns)
+{
+    struct addrinfo *list;
+    int end = resolve(host, port, 0, &list);
+
+    (void)ctx;
+    if (end < 0)
+        return end;
+    end = -ENOENT;
+    for (struct addrinfo *a = list; a != NULL && end < 0; a = a->ai_next)
+        end = connect_to(a, deadline_ns);
+    freeaddrinfo(list);
+    return end;
+}
+
+static int64_t net_send(void *ctx, int end, const void *data, size_t size,
+                        int64_t deadline_ns)
+{
+    (void)ctx;
+    for (;;) {
+        ssize_t n = send(end, data, size, SEND_FLAGS);
+        int status;
+
+        if (n > 0)
+            return n;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && !must_wait(errno))
+            return -errno;
+        status = poll_one(end, POLLOUT, deadline_ns);
+        if (status < 0)
+            return status;
+    }
+}
+
+static int64_t net_recv(void *ctx, int end, void *data, size_t size,
+                        int64_t deadline_ns)
+{
+    (void)ctx;
+    for (;;) {
+        ssize_t n = recv(end, data, size, 0);
+        int status;
+
+        if (n >= 0)
+            return n;
+        if (errno == EINTR)
+            continue;
+        if (!must_wait(errno))
+            return -errno;
+        status = poll_one(end, POLLIN, deadline_ns);
+        if (status < 0)
+            return status;
+    }
+}
+
+#define WAIT_MAX 32
+
+static int net_wait(void *ctx, const int *ends, int count, int64_t deadline_ns)
+{
+    struct pollfd fds[WAIT_MAX];
+    int status;
+
+    (void)ctx;
+    if (count < 1 || count > WAIT_MAX)
+        return -EINVAL;
+    for (int i = 0; i < count; i++)
+        fds[i] = (struct pollfd){.fd = ends[i], .events = POLLIN};
+    status = poll_until(fds, (nfds_t)count, deadline_ns);
+    if (status < 0)
+        return status;
+    for (int i = 0; i < count; i++) {
+        if (fds[i].revents != 0)
+            return i;
+    }
+    return -EIO;
+}
+
+static void net_close(void *ctx, int end)
+{
+    (void)ctx;
+    (void)shutdown(end, SHUT_RDWR);
+    (void)close(end);
+}
+
+static int net_alive(void *ctx, int end)
+{
+    char byte;
+    ssize_t n;
+
+    (void)ctx;
+    do {
+        n = recv(end, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return -EPIPE;
+    return n > 0 || must_wait(errno) ? 0 : -errno;
+}
+
+static void net_peer_name(void *ctx, int end, char *name, size_t size)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    char host[64];
+    char port[8];
+
+    (void)ctx;
+    if (getpeername(end, (struct sockaddr *)&address, &length) < 0 ||
+        getnameinfo((struct sockaddr *)&address, length, host, sizeof host,
+                    port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        (void)snprintf(name, size, "an unknown address");
+    else if (address.ss_family == AF_INET6)
+        (void)snprintf(name, size, "[%s]:%s", host, port);
+    else
+        (void)snprintf(name, size, "%s:%s", host, port);
+}
+
+const struct cj_net cji_default_net = {
+    .listen = net_listen,
+    .accept = net_accept,
+    .connect = net_connect,
+    .send = net_send,
+    .recv = net_recv,
+    .wait = net_wait,
+    .close = net_close,
+    .alive = net_alive,
+    .peer_name = net_peer_name,
+};

@@ -1,0 +1,23 @@
+/*
+ * The devices of a group: found by name, opened once each, asked for what is
+ * needed to use them, and given a domain.
+ */
+#ifndef CJACCL_DEVICE_H
+#define CJACCL_DEVICE_H
+
+#include "group.h"
+
+/*
+ * Opens every device that leads to a peer and points the peers' connections at
+ * them. Peers that are reached through one device share it: queue pairs and
+ * regions are limited per device, and a domain of its own would not help.
+ */
+int cji_devices_open(struct cj_group *group, const struct cj_config *config);
+
+/* Port state, limits and address of each. */
+int cji_devices_query(struct cj_group *group);
+
+/* A domain for each. */
+int cji_devices_alloc_pd(struct cj_group *group);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * The undo of everything: of a start-up that failed at any point, of a group
+ * that failed, and of one that did not.
+ */
+#ifndef CJACCL_RELEASE_H
+#define CJACCL_RELEASE_H
+
+#include "group.h"
+
+/*
+ * Releases what was built, in reverse: queue pairs first, so that nothing can
+ * arrive any more, then regions, completion queues, domains, devices, the
+ * arena, the library, and last the side channel: when the other ranks hear that
+ * this one is gone, its devices are free to be used again. A release that fails
+ * is counted in group->release_failures, the first one described in
+ * group->release_failure; the rest is released all the same.
+ *
+ * Does not free the group itself.
+ */
+void cji_release(struct cj_group *group);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The side channel: a star of connections around rank 0.
+ *
+ * Its bytes are JACCL's. Each rank but 0 connects and sends its rank, an int32
+ * in host order. From then on there is one kind of traffic, the all-gather:
+ * every rank sends n bytes to rank 0 and gets size*n bytes, in rank order.
+ *
+ * Rank 0 takes everybody in who comes and listens to all of them at once. A
+ * client that is silent, or leaves before it has said its rank, is not one of
+ * ours: it is dropped and the group still starts. One that says a rank which
+ * does not exist, or which is taken, is an error: a group is started wrongly.
+ */
+#ifndef CJACCL_SIDE_H
+#define CJACCL_SIDE_H
+
+#include "address.h"
+#include "group.h"
+
+/* Connects the star, until group->deadline. */
+int cji_side_open(struct cj_group *group, const struct cji_address *address);
+
+void cji_side_close(struct cj_group *group);
+
+/*
+ * All-gather of `size` bytes from every rank, into `all`, in rank order, until
+ * group->deadline. A peer that leaves is noticed while others are waited for.
+ */
+int cji_side_gather(struct cj_group *group, const void *mine, void *all,
+                    size_t size);
+
+/* The rank of a peer that closed its connection, or -1. */
+int cji_side_gone(const struct cj_group *group);
+
+/* Fails the group because that peer has gone. */
+int cji_side_fail_gone(struct cj_group *group, int peer, int err_no);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * cli.h: what the verbfault command's subcommands share.
+ *
+ * Every subcommand is one file with one function, cli_NAME(argc, argv), whose
+ * argv[0] is the subcommand. It prints results on standard output, everything
+ * else on standard error, and answers the process's exit code:
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+
+#include "sim/run.h"
+
+enum cli_exit {
+    CLI_FINE = 0,
+    CLI_FINDINGS = 1,    /* something is not as it should be */
+    CLI_USAGE = 2,       /* usage, or bad input: file, line and column said */
+    CLI_ENVIRONMENT = 3, /* the machine lacks something */
+};
+
+int cli_fmt(int argc, char **argv);
+int cli_list(int argc, char **argv);
+int cli_minimize(int argc, char **argv);
+int cli_replay(int argc, char **argv);
+int cli_trace(int argc, char **argv);
+
+/* A loaded scenario file; free with cli_unload(). */
+struct cli_file {
+    const char *path;
+    char *text;
+    struct scn scenario;
+};
+/* CLI_FINE, or CLI_USAGE after one line on standard error. */
+int cli_load(struct cli_file *file, const char *path);
+void cli_unload(struct cli_file *file);
+
+/* The subject, or NULL after one line on standard error. */
+const struct sim_subject *cli_subject(const char *name);
+/* A number between low and high, or false after one line on standard error. */
+bool cli_number(const char *option, const char *text, long low, long high,
+                long *number);
+/* One line about wrong usage, pointing at --help; answers CLI_USAGE. */
+int cli_usage(const char *subcommand, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints the scenario on the stream. */
+void cli_print(const struct scn *scenario, void *stream);
+/* Ctrl-C: sets a flag instead of ending the process. */
+void cli_catch_interrupt(void);
+bool cli_interrupted(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* What the subcommands share. */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#else
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_load(struct cli_file *file, const char *path)
+{
+    struct scn_error error;
+    file->path = path;
+    file->text = NULL;
+    if (scn_load(&file->scenario, path, &file->text, &error) == 0)
+        return CLI_FINE;
+    if (error.line > 0)
+        fprintf(stderr, "%s:%d:%d: %s\n", path, error.line, error.column,
+                error.message);
+    else
+        fprintf(stderr, "%s: %s\n", path, error.message);
+    free(file->text);
+    file->text = NULL;
+    return CLI_USAGE;
+}
+
+void cli_unload(struct cli_file *file)
+{
+    free(file->text);
+    file->text = NULL;
+}
+
+const struct sim_subject *cli_subject(const char *name)
+{
+    const struct sim_subject *subject = sim_subject_by_name(name);
+    if (subject)
+        return subject;
+    fprintf(stderr, "verbfault: no subject \"%s\"; there are", name);
+    for (int i = 0; sim_subject_at(i); i++)
+        fprintf(stderr, "%s %s", i ? "," : "", sim_subject_at(i)->name);
+    fprintf(stderr, "\n");
+    return NULL;
+}
+
+bool cli_number(const char *option, const char *text, long low, long high,
+                long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    if (errno == 0 && end != text && *end == '\0' && *number >= low &&
+        *number <= high)
+        return true;
+    fprintf(stderr, "verbfault: %s takes a number from %ld to %ld, not \"%s\"\n",
+            option, low, high, text);
+    return false;
+}
+
+int cli_usage(const char *subcommand, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "verbfault%s%s: ", subcommand ? " " : "",
+            subcommand ? subcommand : "");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; try verbfault%s%s --help\n", subcommand ? " " : "",
+            subcommand ? subcommand : "");
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+void cli_print(const struct scn *scenario, void *stream)
+{
+    size_t length = scn_print(scenario, NULL, 0);
+    char *text = malloc(length + 1);
+    if (!text)
+        return;
+    scn_print(scenario, text, length + 1);
+    fwrite(text, 1, length, stream);
+    free(text);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void cli_catch_interrupt(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool cli_interrupted(void)
+{
+    return interrupted != 0;
+}

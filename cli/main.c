@@ -1,0 +1,64 @@
+/* verbfault: the command. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "verbfault finds, minimizes and replays what makes RDMA programs crash when\n"
+    "their device misbehaves, with no RDMA device and no kernel module.\n"
+    "\n"
+    "usage: verbfault SUBCOMMAND [OPTIONS] [FILE...]\n"
+    "\n"
+    "  replay FILE...    run scenarios on every subject and compare what became\n"
+    "                    of them with what the file expects\n"
+    "  trace FILE        the verbs calls of a run, one a line, like strace\n"
+    "  minimize FILE     the smallest scenario with the same finding\n"
+    "  fmt FILE...       print scenarios in canonical form\n"
+    "  list              subjects, profiles, verbs, effects, outcomes\n"
+    "\n"
+    "A scenario is a text file: what the machines are like, which verbs call\n"
+    "fails and how, and what every rank runs. This one lets the first region\n"
+    "registration of rank 0 fail while two ranks start:\n"
+    "\n"
+    "  fault 0 reg_mr 1 null ENOMEM\n"
+    "  run init\n"
+    "\n"
+    "Try it:\n"
+    "\n"
+    "  printf 'fault 0 reg_mr 1 null ENOMEM\\nrun init\\n' > first.scn\n"
+    "  verbfault replay first.scn\n"
+    "  verbfault trace --subject legacy-2026-08-22 first.scn\n"
+    "\n"
+    "verbfault SUBCOMMAND --help says more about each. Exit code: 0 fine,\n"
+    "1 findings, 2 usage or bad input, 3 the machine lacks something.\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+    {"fmt", cli_fmt},       {"list", cli_list},   {"minimize", cli_minimize},
+    {"replay", cli_replay}, {"trace", cli_trace},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_usage(NULL, "a subcommand is missing");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        fputs(help, stdout);
+        return CLI_FINE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("verbfault 0.1.0");
+        return CLI_FINE;
+    }
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
+        if (strcmp(argv[1], subcommands[i].name) == 0) {
+            int code = subcommands[i].run(argc - 1, argv + 1);
+            sim_shutdown();
+            return code;
+        }
+    return cli_usage(NULL, "no subcommand \"%s\"", argv[1]);
+}

@@ -1,0 +1,175 @@
+/* verbfault minimize: the smallest scenario with the same finding. */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#else
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "cli/cli.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/minimize.h"
+
+static const char help[] =
+    "usage: verbfault minimize [--subject S] [--title T] [-o FILE] FILE\n"
+    "\n"
+    "Prints the smallest scenario that ends with the same outcome and title:\n"
+    "without any one of its statements, or with any value made simpler, it\n"
+    "would not. What a device refused by itself (a limit, a port that is down)\n"
+    "becomes a planned fault of the same call where that gives the same title.\n"
+    "\n"
+    "  --subject S   whose run (default legacy-2026-08-22)\n"
+    "  --title T     keep this title instead of the one the file gives\n"
+    "  -o FILE       write there instead of to standard output\n"
+    "\n"
+    "Ctrl-C prints the smallest one found so far. Exit 0: minimized; 1: the\n"
+    "scenario ends well, there is nothing to keep.\n";
+
+struct target {
+    const struct sim_subject *subject;
+    enum scn_outcome outcome;
+    char title[96];
+    bool tty;
+};
+
+static bool run(const struct target *target, const struct scn *scenario,
+                struct sim_result *result)
+{
+    struct sim_options options = {.subject = target->subject,
+                                  .recover = target->subject->fixed};
+    struct scn_error error;
+    return sim_run_isolated(scenario, &options, 20, result, &error) == 0;
+}
+
+static bool holds(void *context, const struct scn *scenario)
+{
+    static struct sim_result result;
+    const struct target *target = context;
+    return run(target, scenario, &result) &&
+           result.outcome == target->outcome &&
+           strcmp(result.title, target->title) == 0;
+}
+
+static int causes(void *context, struct vf_fault *faults, int *ranks, int room)
+{
+    (void)context;
+    return sim_refused_isolated(faults, ranks, room);
+}
+
+static bool stop(void *context)
+{
+    (void)context;
+    return cli_interrupted();
+}
+
+static void progress(void *context, unsigned trials, int statements)
+{
+    const struct target *target = context;
+    if (target->tty)
+        fprintf(stderr, "\r%u trials, %d statements \b", trials, statements);
+}
+
+static int aim(struct target *target, const struct cli_file *file,
+               const char *title)
+{
+    static struct sim_result result;
+    if (!run(target, &file->scenario, &result)) {
+        fprintf(stderr, "%s: cannot be run\n", file->path);
+        return CLI_USAGE;
+    }
+    if (result.outcome == SCN_READY) {
+        fprintf(stderr, "%s: %s ends ready: nothing to minimize\n", file->path,
+                target->subject->name);
+        return CLI_FINDINGS;
+    }
+    target->outcome = result.outcome;
+    snprintf(target->title, sizeof target->title, "%s",
+             title ? title : result.title);
+    return CLI_FINE;
+}
+
+static int write_out(const struct scn *scenario, const char *path)
+{
+    FILE *stream = path ? fopen(path, "w") : stdout;
+    if (!stream) {
+        fprintf(stderr, "verbfault minimize: %s: cannot be written\n", path);
+        return CLI_USAGE;
+    }
+    cli_print(scenario, stream);
+    if (path && fclose(stream) != 0) {
+        fprintf(stderr, "verbfault minimize: %s: cannot be written\n", path);
+        return CLI_USAGE;
+    }
+    return CLI_FINE;
+}
+
+static int minimize_file(struct target *target, const char *path,
+                         const char *title, const char *output)
+{
+    static struct cli_file file;
+    struct minimize how = {.holds = holds,
+                           .causes = causes,
+                           .stop = stop,
+                           .progress = progress,
+                           .context = target};
+    long trials;
+    int code = cli_load(&file, path);
+    if (code != CLI_FINE)
+        return code;
+    code = aim(target, &file, title);
+    if (code == CLI_FINE) {
+        cli_catch_interrupt();
+        trials = scn_minimize(&file.scenario, &how);
+        if (target->tty)
+            fprintf(stderr, "\r                              \r");
+        if (trials < 0) {
+            fprintf(stderr, "%s: %s does not end with \"%s\"\n", path,
+                    target->subject->name, target->title);
+            code = CLI_FINDINGS;
+        } else {
+            fprintf(stderr, "%s: %s: %s, %ld trials%s\n", path,
+                    scn_outcome_name(target->outcome), target->title, trials,
+                    cli_interrupted() ? " (interrupted)" : "");
+            code = write_out(&file.scenario, output);
+        }
+    }
+    cli_unload(&file);
+    return code;
+}
+
+int cli_minimize(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"subject", required_argument, NULL, 's'},
+        {"title", required_argument, NULL, 't'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    struct target target = {.tty = isatty(2) != 0};
+    const char *title = NULL, *output = NULL;
+    int option;
+    target.subject = sim_subject_by_name("legacy-2026-08-22");
+    while ((option = getopt_long(argc, argv, "hs:t:o:", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return CLI_FINE;
+        }
+        if (option == '?')
+            return CLI_USAGE;
+        if (option == 's')
+            target.subject = cli_subject(optarg);
+        if (option == 't')
+            title = optarg;
+        if (option == 'o')
+            output = optarg;
+        if (!target.subject)
+            return CLI_USAGE;
+    }
+    if (argc - optind != 1)
+        return cli_usage("minimize", "takes one file");
+    return minimize_file(&target, argv[optind], title, output);
+}

@@ -1,0 +1,169 @@
+/* verbfault replay: scenarios on subjects, against what is expected. */
+#include "cli/cli.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: verbfault replay [--subject S]... [--verbose] FILE...\n"
+    "\n"
+    "Runs each scenario on each subject and prints one row for each:\n"
+    "\n"
+    "  FILE  SUBJECT  OUTCOME  as expected|UNEXPECTED|-  TITLE\n"
+    "\n"
+    "\"-\": the file expects nothing of that subject. For a subject that must\n"
+    "keep its promises (cjaccl) a broken promise is unexpected in any case; and\n"
+    "after its run the faults are lifted and it must start again.\n"
+    "\n"
+    "  --subject S    only this subject; may be given again\n"
+    "  --verbose      what became of each rank, and its message\n"
+    "\n"
+    "Exit 0: nothing unexpected; 1: something was.\n";
+
+#define CHOSEN_MAX 16
+
+struct replay {
+    const struct sim_subject *chosen[CHOSEN_MAX];
+    int chosen_count;
+    bool verbose;
+    int rows, surprises;
+};
+
+static const struct scn_statement *expectation(const struct scn *scenario,
+                                               const char *subject)
+{
+    for (int i = 0; i < scenario->count; i++) {
+        const struct scn_statement *statement = &scenario->statements[i];
+        if (statement->kind == SCN_EXPECT &&
+            strcmp(statement->u.expect.subject, subject) == 0)
+            return statement;
+    }
+    return NULL;
+}
+
+static bool as_expected(const struct scn_statement *expected,
+                        const struct sim_result *result)
+{
+    return expected->u.expect.outcome == result->outcome &&
+           (expected->u.expect.title[0] == '\0' ||
+            strcmp(expected->u.expect.title, result->title) == 0);
+}
+
+static void print_details(const struct scn_statement *expected,
+                          const struct sim_result *result, bool surprise,
+                          bool verbose)
+{
+    if (surprise && result->broken[0])
+        printf("    broken promise: %s\n", result->broken);
+    else if (surprise)
+        printf("    expected %s%s%s\n",
+               scn_outcome_name(expected->u.expect.outcome),
+               expected->u.expect.title[0] ? ": " : "",
+               expected->u.expect.title);
+    for (int i = 0; (surprise || verbose) && i < result->ranks; i++)
+        printf("    rank %d: %s%s%s%s%s\n", i,
+               scn_outcome_name(result->rank[i].outcome),
+               result->rank[i].title[0] ? ": " : "", result->rank[i].title,
+               result->rank[i].message[0] ? ": " : "",
+               result->rank[i].message);
+    if (verbose && result->recovery_tried)
+        printf("    faults lifted, started again: %s\n",
+               result->recovered ? "ready" : result->recovery_message);
+}
+
+static int replay_one(struct replay *replay, const struct cli_file *file,
+                      const struct sim_subject *subject)
+{
+    static struct sim_result result;
+    struct sim_options options = {.subject = subject,
+                                  .recover = subject->fixed};
+    const struct scn_statement *expected =
+        expectation(&file->scenario, subject->name);
+    struct scn_error error;
+    bool surprise;
+    if (sim_run_isolated(&file->scenario, &options, 60, &result, &error) != 0) {
+        fprintf(stderr, "%s: %s\n", file->path, error.message);
+        return CLI_USAGE;
+    }
+    surprise = result.broken[0] != '\0' ||
+               (expected && !as_expected(expected, &result));
+    replay->rows++;
+    replay->surprises += surprise;
+    printf("%-36s  %-17s  %-10s  %-11s  %s\n", file->path, subject->name,
+           scn_outcome_name(result.outcome),
+           surprise   ? "UNEXPECTED"
+           : expected ? "as expected"
+                      : "-",
+           result.title);
+    print_details(expected, &result, surprise, replay->verbose);
+    return CLI_FINE;
+}
+
+static int replay_file(struct replay *replay, const char *path)
+{
+    static struct cli_file file;
+    int code = cli_load(&file, path);
+    if (code != CLI_FINE)
+        return code;
+    for (int i = 0; i < replay->chosen_count && code == CLI_FINE; i++)
+        code = replay_one(replay, &file, replay->chosen[i]);
+    cli_unload(&file);
+    return code;
+}
+
+static int choose(struct replay *replay, const char *name)
+{
+    const struct sim_subject *subject = cli_subject(name);
+    if (!subject)
+        return CLI_USAGE;
+    if (replay->chosen_count == CHOSEN_MAX)
+        return cli_usage("replay", "too many subjects");
+    replay->chosen[replay->chosen_count++] = subject;
+    return CLI_FINE;
+}
+
+static int parse(struct replay *replay, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"subject", required_argument, NULL, 's'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "hs:v", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return -1;
+        }
+        if (option == '?')
+            return CLI_USAGE;
+        if (option == 'v')
+            replay->verbose = true;
+        if (option == 's' && choose(replay, optarg) != CLI_FINE)
+            return CLI_USAGE;
+    }
+    for (int i = 0; optind < argc && replay->chosen_count == i; i++)
+        if (!sim_subject_at(i))
+            break;
+        else if (i < CHOSEN_MAX)
+            replay->chosen[replay->chosen_count++] = sim_subject_at(i);
+    return CLI_FINE;
+}
+
+int cli_replay(int argc, char **argv)
+{
+    struct replay replay = {.chosen_count = 0};
+    int code = parse(&replay, argc, argv);
+    if (code != CLI_FINE)
+        return code < 0 ? CLI_FINE : code;
+    if (optind == argc)
+        return cli_usage("replay", "a file is missing");
+    for (int i = optind; i < argc; i++) {
+        code = replay_file(&replay, argv[i]);
+        if (code != CLI_FINE)
+            return code;
+    }
+    printf("%d runs, %d unexpected\n", replay.rows, replay.surprises);
+    return replay.surprises > 0 ? CLI_FINDINGS : CLI_FINE;
+}

@@ -1,0 +1,213 @@
+/*
+ * fuzz_init: scenarios against the start-up of one subject.
+ *
+ *   fuzz_init-SUBJECT [libFuzzer's options] [CORPUS...]
+ *
+ * An input is the text of a scenario; what does not parse is passed over. The
+ * mutator changes scenarios, not bytes (sim/mutate.h), so nearly every input is
+ * one. libFuzzer is told of two things: the code that ran, and through its
+ * extra counters the states that the verbs saw: which verb had which outcome
+ * on which rank, and how each rank ended.
+ *
+ * What is a finding depends on the subject. The quarry (legacy-*): a crash. A
+ * fixed subject (cjaccl): any broken promise. The finding is printed with its
+ * title, the scenario and the last calls; then the run is made again without
+ * stopping at the finding, so that the fault really happens and
+ * AddressSanitizer reports it too. To see one again:
+ *
+ *   fuzz_init-SUBJECT FILE        the same binary
+ *   replay_init-SUBJECT FILE      without libFuzzer
+ *   verbfault replay FILE         all subjects
+ *
+ * VERBFAULT_ALSO=hang,leak,... makes those outcomes findings of the quarry too;
+ * VERBFAULT_ONLY=TITLE passes over every finding but those of that title.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mutate.h"
+#include "sim/run.h"
+#include "verbfault/world.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
+                                 const uint8_t *other, size_t other_size,
+                                 uint8_t *out, size_t max_size, unsigned seed);
+
+#define COUNTERS (VF_COVERAGE_SIZE + SCN_RANKS_MAX * SCN_OUTCOME_COUNT)
+
+/* libFuzzer looks for this section; without libFuzzer it is only memory. */
+#if defined(__linux__)
+__attribute__((section("__libfuzzer_extra_counters")))
+#endif
+static unsigned char counters[COUNTERS];
+
+static const struct sim_subject *subject;
+static bool wanted[SCN_OUTCOME_COUNT];
+static const char *only; /* this title, or NULL: any */
+
+static void read_wanted(void)
+{
+    const char *also = getenv("VERBFAULT_ALSO");
+    char words[256], *word;
+    only = getenv("VERBFAULT_ONLY");
+    wanted[SCN_CRASH] = true;
+    if (!also)
+        return;
+    snprintf(words, sizeof words, "%s", also);
+    for (word = strtok(words, ","); word; word = strtok(NULL, ",")) {
+        enum scn_outcome outcome = scn_outcome_by_name(word);
+        if (outcome == SCN_OUTCOME_COUNT) {
+            fprintf(stderr, "VERBFAULT_ALSO: unknown outcome %s\n", word);
+            exit(2);
+        }
+        wanted[outcome] = true;
+    }
+}
+
+static void set_up(void)
+{
+    if (subject)
+        return;
+    subject = sim_subject_by_name(FUZZ_SUBJECT);
+    if (!subject)
+        abort();
+    read_wanted();
+    vf_coverage = counters;
+    atexit(sim_shutdown);
+}
+
+static void print_scenario(const struct scn *scenario)
+{
+    static char text[1 << 16];
+    scn_print(scenario, text, sizeof text);
+    fprintf(stderr, "---- scenario\n%s", text);
+}
+
+/* Of the calls only the last few are printed: how many there are is counted
+ * in a run of its own, because the one that prints does not come back. */
+#define CALLS_SHOWN 12
+
+struct calls {
+    int total, seen;
+};
+
+static void count_calls(void *context, int rank, const char *line)
+{
+    struct calls *calls = context;
+    (void)rank;
+    (void)line;
+    calls->total++;
+}
+
+static void print_calls(void *context, int rank, const char *line)
+{
+    struct calls *calls = context;
+    (void)rank;
+    if (calls->seen++ >= calls->total - CALLS_SHOWN)
+        fprintf(stderr, "%s\n", line);
+}
+
+/* The finding in words, then the fault itself. */
+static void report(const struct scn *scenario, const struct sim_result *first)
+{
+    static struct sim_result again;
+    struct calls calls = {0, 0};
+    struct sim_options options = {.subject = subject,
+                                  .recover = subject->fixed,
+                                  .trace = count_calls,
+                                  .context = &calls};
+    struct scn_error error;
+    fprintf(stderr, "\n==== verbfault: %s: %s: %s\n", subject->name,
+            scn_outcome_name(first->outcome),
+            first->broken[0] ? first->broken : first->title);
+    print_scenario(scenario);
+    fprintf(stderr, "---- the last calls before it\n");
+    sim_run(scenario, &options, &again, &error);
+    options.trace = print_calls;
+    options.keep_going = true;
+    sim_run(scenario, &options, &again, &error);
+    fprintf(stderr, "==== verbfault: it went on past the finding\n");
+    abort();
+}
+
+static bool is_finding(const struct sim_result *result)
+{
+    if (only && strcmp(only, result->title) != 0)
+        return false;
+    return subject->fixed ? result->broken[0] != '\0'
+                          : wanted[result->outcome];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct scn scenario;
+    static struct sim_result result;
+    struct sim_options options = {0};
+    struct scn_error error;
+    set_up();
+    if (scn_parse(&scenario, (const char *)data, size, &error) != 0)
+        return 0;
+    options.subject = subject;
+    options.recover = subject->fixed;
+    if (sim_run(&scenario, &options, &result, &error) != 0)
+        return 0;
+    for (int i = 0; i < result.ranks; i++)
+        counters[VF_COVERAGE_SIZE + i * SCN_OUTCOME_COUNT +
+                 (int)result.rank[i].outcome] = 1;
+    if (is_finding(&result))
+        report(&scenario, &result);
+    return 0;
+}
+
+static size_t print_into(const struct scn *scenario, uint8_t *data,
+                         size_t max_size)
+{
+    static char text[1 << 16];
+    size_t length = scn_print(scenario, text, sizeof text);
+    if (length >= sizeof text || length > max_size)
+        return 0;
+    memcpy(data, text, length);
+    return length;
+}
+
+static void parse_or_empty(struct scn *scenario, const uint8_t *data,
+                           size_t size)
+{
+    struct scn_error error;
+    scenario->count = 0;
+    if (size > 0 &&
+        scn_parse(scenario, (const char *)data, size, &error) != 0)
+        scenario->count = 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                               unsigned seed)
+{
+    static struct scn scenario;
+    struct scn_random random;
+    size_t length;
+    scn_random_seed(&random, seed);
+    parse_or_empty(&scenario, data, size);
+    scn_mutate(&scenario, &random);
+    length = print_into(&scenario, data, max_size);
+    return length > 0 ? length : size;
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
+                                 const uint8_t *other, size_t other_size,
+                                 uint8_t *out, size_t max_size, unsigned seed)
+{
+    static struct scn a, b, result;
+    struct scn_random random;
+    scn_random_seed(&random, seed);
+    parse_or_empty(&a, one, one_size);
+    parse_or_empty(&b, other, other_size);
+    scn_cross(&result, &a, &b, &random);
+    return print_into(&result, out, max_size);
+}

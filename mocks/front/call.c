@@ -1,0 +1,348 @@
+#include "front/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "front/contract.h"
+#include "front/sanitize.h"
+
+#define GARBAGE 0xa5
+#define SCRATCH 1024 /* bytes of output that a fault can keep from its place */
+
+void (*vf_world_missing)(void);
+unsigned char *vf_coverage;
+
+enum outcome { OUTCOME_SUCCESS, OUTCOME_PLANNED, OUTCOME_REFUSED };
+#define OUTCOME_FINDING 3
+
+static void cover(const struct vf_call *call, int outcome)
+{
+    int machine = call->machine->number;
+
+    if (vf_coverage && machine < 4)
+        vf_coverage[(machine * VF_VERB_COUNT + (int) call->verb) * 4 +
+                    outcome] = 1;
+}
+
+/* Whose call is it? The handle knows; else the thread does. */
+static bool locate(struct vf_call *call)
+{
+    struct vf_world *world = vf_world_installed();
+    struct vf_object *object;
+    int number;
+
+    if (!world && vf_world_missing) {
+        vf_world_missing();
+        world = vf_world_installed();
+    }
+    if (!world || world->machine_count == 0)
+        return false;
+    call->world = world;
+    call->provider = world->provider;
+    object = call->handle ? vf_registry_find(&world->registry, call->handle)
+                          : NULL;
+    number = vf_thread_machine();
+    if (number < 0 || number >= world->machine_count)
+        number = 0;
+    call->machine = object ? object->machine : &world->machines[number];
+    return true;
+}
+
+/* Step 1. The record is made in place: history costs no copy. */
+static void count(struct vf_call *call)
+{
+    struct vf_machine *machine = call->machine;
+    struct vf_record *record;
+
+    call->nth = ++machine->calls[call->verb];
+    machine->all_calls++;
+    machine->inside = call->verb;
+    record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
+    record->verb = call->verb;
+    record->number = ++machine->told;
+    record->end = VF_RECORD_OPEN;
+    record->handle = call->handle ? 2 : 0;
+    record->planned = false;
+    record->finding = NULL;
+    record->name = NULL;
+    record->err = 0;
+    record->result = 0;
+    record->completions = 0;
+    record->made_kind = VF_KIND_NONE;
+    memcpy(record->args, call->args, sizeof(record->args));
+    call->record = record;
+}
+
+static void tell(struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+    char line[VF_LINE_MAX];
+
+    if (!hooks->trace)
+        return;
+    vf_record_print(call->record, call->machine->number, line, sizeof(line));
+    hooks->trace(hooks->context, call->machine->number, line);
+}
+
+static void end_process(struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+
+    call->record->end = VF_RECORD_EXIT;
+    tell(call);
+    if (!hooks->exit)
+        _exit(0);
+    hooks->exit(hooks->context, call->machine->number);
+}
+
+static void hang_process(struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+
+    call->record->end = VF_RECORD_HANG;
+    tell(call);
+    vf_world_unlock(call->world);
+    if (hooks->hang)
+        hooks->hang(hooks->context, call->machine->number);
+    while (!hooks->hang)
+        pause();
+    vf_world_lock(call->world);
+}
+
+static void unplug(struct vf_call *call)
+{
+    struct vf_object *object =
+        call->handle ? vf_registry_find(&call->world->registry, call->handle)
+                     : NULL;
+
+    if (object && object->device)
+        vf_device_unplug(call->world, call->machine->number,
+                         object->device->setup.name);
+}
+
+/* Step 2. What ends the call is kept until the contract has had its say. */
+static void plan(struct vf_call *call)
+{
+    const struct vf_fault *fault =
+        vf_plan_find(&call->machine->plan, call->verb, call->nth);
+
+    if (!fault)
+        return;
+    call->fault = fault;
+    call->record->planned = true;
+    call->machine->faults_hit++;
+    if (fault->effect == VF_EFFECT_EXIT)
+        end_process(call);
+    else if (fault->effect == VF_EFFECT_HANG)
+        hang_process(call);
+    else if (fault->effect == VF_EFFECT_UNPLUG)
+        unplug(call);
+}
+
+/* Step 3. */
+static void check(struct vf_call *call, vf_step *contract)
+{
+    if (call->kind != VF_KIND_NONE) {
+        call->object = vf_contract_handle(call, call->handle, call->kind,
+                                          call->first_read);
+        if (!call->object)
+            return;
+    }
+    if (contract)
+        contract(call);
+}
+
+static bool answered_by_plan(struct vf_call *call)
+{
+    if (!call->fault)
+        return false;
+    switch (call->fault->effect) {
+    case VF_EFFECT_NULL:
+    case VF_EFFECT_ERRNO:
+        call->err = call->fault->value;
+        return true;
+    case VF_EFFECT_RETURN:
+        call->result = call->fault->value;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The provider works, but its output goes astray. */
+static void provide_astray(struct vf_call *call, vf_step *provider)
+{
+    uint64_t scratch[SCRATCH / sizeof(uint64_t)];
+    void *out = call->out;
+    size_t size = call->out_size;
+
+    memset(scratch, 0, sizeof(scratch));
+    if (call->verb == VF_VERB_poll_cq && call->args[0] * call->out_size > SCRATCH)
+        call->args[0] = SCRATCH / call->out_size;
+    call->out = scratch;
+    provider(call);
+    call->out = out;
+    if (call->fault->effect != VF_EFFECT_GARBLED || call->err || !out)
+        return;
+    if (call->verb == VF_VERB_poll_cq)
+        size *= call->result > 0 ? (size_t) call->result : 0;
+    memset(out, GARBAGE, size);
+}
+
+/* Step 4. */
+static void provide(struct vf_call *call, vf_step *provider)
+{
+    if (!provider)
+        return;
+    if (call->fault && (call->fault->effect == VF_EFFECT_UNWRITTEN ||
+                        call->fault->effect == VF_EFFECT_GARBLED))
+        provide_astray(call, provider);
+    else
+        provider(call);
+}
+
+static bool nothing_polled(const struct vf_call *call)
+{
+    return call->verb == VF_VERB_poll_cq && call->result == 0 &&
+           !call->record->planned && !call->record->finding;
+}
+
+/* Step 5. How often an empty queue is polled depends on who waits how, so it
+ * takes no number and leaves no line. */
+static void trace(struct vf_call *call)
+{
+    struct vf_record *record = call->record;
+    struct vf_machine *machine = call->machine;
+
+    machine->inside = VF_VERB_COUNT;
+    if (nothing_polled(call)) {
+        machine->told--;
+        machine->remembered--;
+        cover(call, OUTCOME_SUCCESS);
+        return;
+    }
+    record->err = call->err;
+    record->result = call->result;
+    record->name = call->name;
+    if (call->made && call->made->id) {
+        record->made_kind = call->made->kind;
+        record->made_id = call->made->id;
+    }
+    record->end = VF_RECORD_DONE;
+    tell(call);
+    cover(call, record->planned              ? OUTCOME_PLANNED
+                : call->err || call->result < 0 ? OUTCOME_REFUSED
+                                                : OUTCOME_SUCCESS);
+    if (record->finding)
+        cover(call, OUTCOME_FINDING);
+}
+
+void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider)
+{
+    const struct vf_hooks *hooks;
+
+    if (!locate(call)) {
+        call->err = ENOSYS;
+        return;
+    }
+    hooks = &call->world->hooks;
+    if (hooks->step)
+        hooks->step(hooks->context, call->machine->number);
+    vf_world_lock(call->world);
+    count(call);
+    plan(call);
+    check(call, contract);
+    if (!call->answered && !answered_by_plan(call))
+        provide(call, provider);
+    trace(call);
+    vf_world_unlock(call->world);
+}
+
+void *vf_call_pointer(const struct vf_call *call)
+{
+    if (call->err) {
+        errno = call->err;
+        return NULL;
+    }
+    return call->made ? call->made->handle : NULL;
+}
+
+int vf_call_errno(const struct vf_call *call)
+{
+    if (call->err)
+        errno = call->err;
+    return call->err ? call->err : (int) call->result;
+}
+
+int vf_call_minus(const struct vf_call *call)
+{
+    if (call->err) {
+        errno = call->err;
+        return -1;
+    }
+    return (int) call->result;
+}
+
+int vf_call_count(const struct vf_call *call)
+{
+    return call->err ? -1 : (int) call->result;
+}
+
+bool vf_call_wait(struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+
+    if (!hooks->empty)
+        return false;
+    vf_world_unlock(call->world);
+    hooks->empty(hooks->context, call->machine->number);
+    vf_world_lock(call->world);
+    call->machine->inside = call->verb;
+    return call->object->live;
+}
+
+struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,
+                              struct vf_object *parent)
+{
+    size_t offset = kind == VF_KIND_CONTEXT
+                        ? offsetof(struct verbs_context, context)
+                        : 0;
+    struct vf_object *object = vf_object_new(
+        call->machine, kind, call->provider->size[kind], offset);
+
+    if (!object) {
+        call->err = ENOMEM;
+        return NULL;
+    }
+    object->parent[0] = parent;
+    object->device = parent->device;
+    return object;
+}
+
+void vf_call_made(struct vf_call *call, struct vf_object *object, int err)
+{
+    if (err) {
+        vf_object_discard(object);
+        call->err = err;
+        return;
+    }
+    vf_object_adopt(object);
+    call->made = object;
+}
+
+void vf_call_released(struct vf_call *call, int err)
+{
+    call->err = err;
+    if (!err)
+        vf_object_release(call->object);
+}
+
+VF_READS_ANYTHING uintptr_t vf_dereference(const void *handle,
+                                           ptrdiff_t offset)
+{
+    uintptr_t address = (uintptr_t) handle + (uintptr_t) offset;
+
+    return *(volatile const uintptr_t *) address;
+}

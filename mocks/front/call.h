@@ -1,0 +1,78 @@
+/*
+ * front/call.h: the life of a verbs call.
+ *
+ * An entry fills a struct vf_call (its own arguments around it, when the two
+ * steps that differ from verb to verb need them) and runs it. The steps are
+ * always the same, in this order, in vf_call_run():
+ *
+ *   step hook   another rank may run
+ *   1 count     it is the n-th call of its verb on its machine
+ *   2 plan      does the plan say how it ends?
+ *   3 contract  is it legal? The handle first, then the verb's own check
+ *   4 provider  unless the plan has answered already
+ *   5 trace     a record, and a line when somebody listens
+ */
+#ifndef VF_FRONT_CALL_H
+#define VF_FRONT_CALL_H
+
+#include "front/provider.h"
+#include "front/world_private.h"
+
+struct vf_call {
+    /* Filled by the entry. */
+    enum vf_verb verb;
+    enum vf_kind kind;     /* of handle; NONE: the call has no handle */
+    const void *handle;    /* the first argument */
+    ptrdiff_t first_read;  /* what rdma-core reads of it first: the address
+                              that a NULL handle faults at */
+    bool reads_nothing;    /* rdma-core does not touch the handle */
+    uint64_t args[3];      /* the traced arguments after the handle */
+    void *out;             /* where the answer goes; NULL: no output */
+    size_t out_size;       /* bytes there */
+
+    /* Filled on the way. */
+    struct vf_world *world;
+    struct vf_machine *machine; /* NULL: no world, nothing was done */
+    const struct vf_provider_ops *provider;
+    struct vf_object *object; /* the handle's; NULL when it is not usable */
+    const struct vf_fault *fault; /* what the plan has for it; NULL: nothing */
+    struct vf_record *record;
+    unsigned nth;
+    bool answered;            /* before the provider */
+    int err;                  /* 0 or an errno */
+    int64_t result;           /* of a verb that answers a number */
+    struct vf_object *made;   /* the new handle */
+    const char *name;         /* get_device_name's */
+};
+
+typedef void vf_step(struct vf_call *call);
+
+/* Runs the call. contract and provider may be NULL. */
+void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider);
+
+/* The answers, with errno where the verb sets it. */
+void *vf_call_pointer(const struct vf_call *call);
+int vf_call_errno(const struct vf_call *call);
+int vf_call_minus(const struct vf_call *call);
+int vf_call_count(const struct vf_call *call);
+
+/* Inside the provider step: nothing to answer yet. Lets others run through
+ * the empty hook; false: there is none, or the handle did not survive it. */
+bool vf_call_wait(struct vf_call *call);
+
+/* Makes an object for the answer of the call, adopted by vf_call_made once the
+ * provider has agreed. NULL: call->err is set. parents ends with NULL. */
+struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,
+                              struct vf_object *parent);
+void vf_call_made(struct vf_call *call, struct vf_object *object, int err);
+/* The provider has let go of the call's object, unless err. */
+void vf_call_released(struct vf_call *call, int err);
+
+/* Reads memory as rdma-core would; faults where it would. */
+uintptr_t vf_dereference(const void *handle, ptrdiff_t offset);
+
+#define VF_CONTEXT_READ                                                        \
+    ((ptrdiff_t) offsetof(struct verbs_context, priv) -                        \
+     (ptrdiff_t) offsetof(struct verbs_context, context))
+
+#endif

@@ -1,0 +1,99 @@
+#include <errno.h>
+
+#include "front/contract.h"
+
+static void create_channel(struct vf_call *call)
+{
+    struct vf_object *channel =
+        vf_call_new(call, VF_KIND_CHANNEL, call->object);
+    struct ibv_comp_channel *handle;
+
+    if (!channel)
+        return;
+    handle = channel->handle;
+    handle->context = call->object->handle;
+    handle->fd = -1;
+    vf_call_made(call, channel, 0);
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+    struct vf_call call = {
+        .verb = VF_VERB_create_comp_channel,
+        .kind = VF_KIND_CONTEXT,
+        .handle = context,
+    };
+
+    vf_call_run(&call, NULL, create_channel);
+    return vf_call_pointer(&call);
+}
+
+static void destroy_channel(struct vf_call *call)
+{
+    vf_call_released(call, call->object->children > 0 ? EBUSY : 0);
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+    struct vf_call call = {
+        .verb = VF_VERB_destroy_comp_channel,
+        .kind = VF_KIND_CHANNEL,
+        .handle = channel,
+    };
+
+    vf_call_run(&call, vf_contract_childless, destroy_channel);
+    return vf_call_errno(&call);
+}
+
+struct cq_event_call {
+    struct vf_call call;
+    struct vf_object *cq;
+};
+
+static void get_cq_event(struct vf_call *call)
+{
+    struct cq_event_call *event = (struct cq_event_call *) call;
+
+    call->err = call->provider->get_cq_event(call->object, &event->cq);
+    while (call->err == EAGAIN && vf_call_wait(call))
+        call->err = call->provider->get_cq_event(call->object, &event->cq);
+}
+
+/* Waits in the empty hook; without one it answers EAGAIN at once. */
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
+                     void **cq_context)
+{
+    struct cq_event_call event = {
+        .call =
+            {
+                .verb = VF_VERB_get_cq_event,
+                .kind = VF_KIND_CHANNEL,
+                .handle = channel,
+            },
+    };
+
+    vf_call_run(&event.call, NULL, get_cq_event);
+    if (event.cq) {
+        *cq = event.cq->handle;
+        *cq_context = (*cq)->cq_context;
+    }
+    return vf_call_minus(&event.call);
+}
+
+static void ack_cq_events(struct vf_call *call)
+{
+    ((struct ibv_cq *) call->object->handle)->comp_events_completed +=
+        (uint32_t) call->args[0];
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+    struct vf_call call = {
+        .verb = VF_VERB_ack_cq_events,
+        .kind = VF_KIND_CQ,
+        .handle = cq,
+        .args = {nevents},
+    };
+
+    vf_call_run(&call, NULL, ack_cq_events);
+}

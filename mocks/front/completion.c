@@ -1,0 +1,162 @@
+/*
+ * The way of a completion from a provider into a completion queue, past the
+ * plan.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "front/contract.h"
+
+#define GARBAGE 0xa5
+#define MILLISECOND INT64_C(1000000)
+
+static int64_t now(const struct vf_world *world)
+{
+    return world->hooks.now ? world->hooks.now(world->hooks.context) : 0;
+}
+
+static void changed(const struct vf_machine *machine)
+{
+    const struct vf_hooks *hooks = &machine->world->hooks;
+
+    if (hooks->changed)
+        hooks->changed(hooks->context, machine->number);
+}
+
+static void hand_over(struct vf_object *cq, const struct ibv_wc *wc)
+{
+    if (cq->shadow.cq.held >= cq->shadow.cq.room) {
+        cq->shadow.cq.overflow = true; /* the next poll tells */
+    } else {
+        cq->shadow.cq.held++;
+        cq->machine->world->provider->deliver(cq, wc);
+    }
+    changed(cq->machine);
+}
+
+static void delay(struct vf_object *cq, const struct ibv_wc *wc, int ms)
+{
+    struct vf_world *world = cq->machine->world;
+    struct vf_delayed **place = &world->delayed;
+    struct vf_delayed *delayed =
+        vf_pool_get(&world->registry, sizeof(*delayed));
+
+    if (!delayed)
+        return;
+    delayed->due = now(world) + ms * MILLISECOND;
+    delayed->cq = cq;
+    delayed->generation = cq->generation;
+    delayed->wc = *wc;
+    while (*place && (*place)->due <= delayed->due)
+        place = &(*place)->next;
+    delayed->next = *place;
+    *place = delayed;
+}
+
+static void garble(struct ibv_wc *wc)
+{
+    enum ibv_wc_status status = wc->status;
+
+    memset(wc, GARBAGE, sizeof(*wc));
+    wc->status = status;
+}
+
+static void spoil(struct ibv_wc *wc, int status)
+{
+    struct ibv_wc spoiled = {
+        .wr_id = wc->wr_id,
+        .status = (enum ibv_wc_status) status,
+        .qp_num = wc->qp_num,
+    };
+
+    *wc = spoiled;
+}
+
+/* A planned completion leaves a line between the calls of its machine. */
+static void tell(struct vf_object *qp, const struct ibv_wc *wc,
+                 const struct vf_fault *fault)
+{
+    const struct vf_machine *machine = qp->machine;
+    const struct vf_hooks *hooks = &machine->world->hooks;
+    struct vf_record record = {
+        .verb = VF_VERB_completion,
+        .number = machine->told,
+        .end = VF_RECORD_DONE,
+        .handle = 1,
+        .handle_id = qp->id,
+        .args = {wc->wr_id, (uint64_t) wc->status},
+        .planned = true,
+        .name = vf_effect_name(fault->effect),
+    };
+    char line[VF_LINE_MAX];
+
+    if (!hooks->trace)
+        return;
+    vf_record_print(&record, machine->number, line, sizeof(line));
+    hooks->trace(hooks->context, machine->number, line);
+}
+
+void vf_completion(struct vf_object *qp, struct vf_object *cq,
+                   const struct ibv_wc *generated, bool recv)
+{
+    struct vf_machine *machine = qp->machine;
+    unsigned nth = ++machine->calls[VF_VERB_completion];
+    const struct vf_fault *fault =
+        vf_plan_find(&machine->plan, VF_VERB_completion, nth);
+    struct ibv_wc wc = *generated;
+
+    vf_contract_completed(qp, generated, recv);
+    if (!fault) {
+        hand_over(cq, &wc);
+        return;
+    }
+    machine->faults_hit++;
+    tell(qp, generated, fault);
+    switch (fault->effect) {
+    case VF_EFFECT_STATUS:
+        spoil(&wc, fault->value);
+        hand_over(cq, &wc);
+        if (fault->value != IBV_WC_SUCCESS) {
+            qp->shadow.qp.state = IBV_QPS_ERR;
+            machine->world->provider->fail_qp(qp);
+        }
+        return;
+    case VF_EFFECT_DROP:
+        return;
+    case VF_EFFECT_DUPLICATE:
+        hand_over(cq, &wc);
+        break;
+    case VF_EFFECT_DELAY:
+        delay(cq, &wc, fault->value);
+        return;
+    case VF_EFFECT_GARBLED:
+        garble(&wc);
+        break;
+    case VF_EFFECT_UNPLUG:
+        vf_device_unplug(machine->world, machine->number,
+                         qp->device->setup.name);
+        break;
+    default:
+        break;
+    }
+    hand_over(cq, &wc);
+}
+
+int64_t vf_world_advance(struct vf_world *world)
+{
+    int64_t next = -1;
+
+    vf_world_lock(world);
+    while (world->delayed && world->delayed->due <= now(world)) {
+        struct vf_delayed *due = world->delayed;
+
+        world->delayed = due->next;
+        if (due->cq->live && due->cq->generation == due->generation)
+            hand_over(due->cq, &due->wc);
+        vf_pool_put(&world->registry, due, sizeof(*due));
+    }
+    if (world->delayed)
+        next = world->delayed->due;
+    vf_world_unlock(world);
+    return next;
+}

@@ -1,0 +1,86 @@
+/*
+ * What is left when a program ends: leaks, and what the kernel takes back.
+ */
+#include <stdio.h>
+
+#include "front/contract.h"
+
+static const struct {
+    enum vf_kind kind;
+    enum vf_verb made_by;
+} leak_kinds[] = {
+    {VF_KIND_DEVICE_LIST, VF_VERB_get_device_list},
+    {VF_KIND_CONTEXT, VF_VERB_open_device},
+    {VF_KIND_PD, VF_VERB_alloc_pd},
+    {VF_KIND_MR, VF_VERB_reg_mr},
+    {VF_KIND_CHANNEL, VF_VERB_create_comp_channel},
+    {VF_KIND_CQ, VF_VERB_create_cq},
+    {VF_KIND_QP, VF_VERB_create_qp},
+    {VF_KIND_AH, VF_VERB_create_ah},
+    {VF_KIND_SRQ, VF_VERB_create_srq},
+};
+#define LEAK_KINDS (sizeof(leak_kinds) / sizeof(leak_kinds[0]))
+
+static void report(struct vf_machine *machine, enum vf_kind kind,
+                   enum vf_verb verb, unsigned count)
+{
+    const struct vf_hooks *hooks = &machine->world->hooks;
+    struct vf_finding finding = {
+        .machine = machine->number,
+        .verb = verb,
+        .leak = true,
+    };
+
+    snprintf(finding.title, sizeof(finding.title), "leak of %s",
+             vf_kind_word(kind));
+    snprintf(finding.detail, sizeof(finding.detail), "%u left at the end",
+             count);
+    if (hooks->finding)
+        hooks->finding(hooks->context, &finding);
+}
+
+unsigned vf_machine_leaks(struct vf_world *world, int machine)
+{
+    struct vf_machine *owner = &world->machines[machine];
+    unsigned total = 0;
+
+    for (size_t i = 0; i < LEAK_KINDS; i++) {
+        unsigned count = owner->live_count[leak_kinds[i].kind];
+
+        if (count > 0)
+            report(owner, leak_kinds[i].kind, leak_kinds[i].made_by, count);
+        total += count;
+    }
+    return total;
+}
+
+/* Children first, so that nothing is taken from under another. */
+static const enum vf_kind reclaim_order[] = {
+    VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH,      VF_KIND_MR,
+    VF_KIND_CQ, VF_KIND_PD,  VF_KIND_CHANNEL, VF_KIND_CONTEXT,
+    VF_KIND_DEVICE_LIST,
+};
+#define RECLAIM_KINDS (sizeof(reclaim_order) / sizeof(reclaim_order[0]))
+
+void vf_machine_end(struct vf_world *world, int machine)
+{
+    struct vf_machine *owner = &world->machines[machine];
+
+    vf_world_lock(world);
+    for (size_t i = 0; i < RECLAIM_KINDS; i++) {
+        while (owner->live[reclaim_order[i]]) {
+            struct vf_object *object = owner->live[reclaim_order[i]];
+
+            if (object->kind == VF_KIND_PD && !object->orphan &&
+                object->device->setup.profile->death_keeps_pd)
+                object->device->setup.used_pd++;
+            if (object->kind == VF_KIND_QP)
+                vf_contract_forget(object);
+            if (!object->orphan && object->kind != VF_KIND_DEVICE_LIST)
+                world->provider->reclaim(object);
+            vf_object_release(object);
+        }
+    }
+    owner->inside = VF_VERB_COUNT;
+    vf_world_unlock(world);
+}

@@ -1,0 +1,364 @@
+#include "front/registry.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "front/sanitize.h"
+#include "front/world_private.h"
+
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+#define GRANULE 64u
+#define RANGE ((size_t) 256 << 20)
+#define GRANULES (RANGE / GRANULE)
+#define OBJECTS ((size_t) 1 << 20) /* a key has 24 bits for the entry */
+#define SCRIBBLE 0xdf
+
+static const struct {
+    const char *word;
+    const char *label;
+} kind_names[VF_KIND_COUNT] = {
+    [VF_KIND_NONE] = {"handle", "handle"},
+    [VF_KIND_DEVICE_LIST] = {"device-list", "list"},
+    [VF_KIND_DEVICE] = {"device", "device"},
+    [VF_KIND_CONTEXT] = {"context", "context"},
+    [VF_KIND_PD] = {"pd", "pd"},
+    [VF_KIND_MR] = {"mr", "mr"},
+    [VF_KIND_CQ] = {"cq", "cq"},
+    [VF_KIND_QP] = {"qp", "qp"},
+    [VF_KIND_AH] = {"ah", "ah"},
+    [VF_KIND_SRQ] = {"srq", "srq"},
+    [VF_KIND_CHANNEL] = {"channel", "channel"},
+};
+
+const char *vf_kind_word(enum vf_kind kind)
+{
+    return kind_names[kind].word;
+}
+
+const char *vf_kind_label(enum vf_kind kind)
+{
+    return kind_names[kind].label;
+}
+
+static void *reserve(size_t size)
+{
+    void *range = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return range == MAP_FAILED ? NULL : range;
+}
+
+int vf_registry_start(struct vf_registry *registry)
+{
+    memset(registry, 0, sizeof(*registry));
+    registry->base = reserve(RANGE);
+    registry->objects = reserve(OBJECTS * sizeof(struct vf_object));
+    registry->owner = reserve(GRANULES * sizeof(uint32_t));
+    if (registry->base && registry->objects && registry->owner)
+        return 0;
+    vf_registry_stop(registry);
+    return ENOMEM;
+}
+
+void vf_registry_stop(struct vf_registry *registry)
+{
+    if (registry->base) {
+        VF_UNPOISON(registry->base, registry->used);
+        munmap(registry->base, RANGE);
+    }
+    if (registry->objects)
+        munmap(registry->objects, OBJECTS * sizeof(struct vf_object));
+    if (registry->owner)
+        munmap(registry->owner, GRANULES * sizeof(uint32_t));
+    memset(registry, 0, sizeof(*registry));
+}
+
+/* Stale entries of the owner map are harmless: find asks the entry back. */
+void vf_registry_reset(struct vf_registry *registry)
+{
+    VF_UNPOISON(registry->base, registry->used);
+    registry->used = 0;
+    registry->object_count = 0;
+    memset(registry->resting, 0, sizeof(registry->resting));
+    memset(registry->pool, 0, sizeof(registry->pool));
+}
+
+static size_t round_up(size_t size)
+{
+    return (size + GRANULE - 1) & ~(size_t) (GRANULE - 1);
+}
+
+static void *carve(struct vf_registry *registry, size_t size)
+{
+    unsigned char *memory = registry->base + registry->used;
+
+    if (size > RANGE - registry->used)
+        return NULL;
+    registry->used += size;
+    return memory;
+}
+
+struct vf_object *vf_registry_find(const struct vf_registry *registry,
+                                   const void *handle)
+{
+    uintptr_t offset = (uintptr_t) handle - (uintptr_t) registry->base;
+    struct vf_object *object;
+    uint32_t entry;
+
+    if (offset >= registry->used)
+        return NULL;
+    entry = registry->owner[offset / GRANULE];
+    if (entry == 0 || entry > registry->object_count)
+        return NULL;
+    object = &registry->objects[entry - 1];
+    return object->handle == handle ? object : NULL;
+}
+
+static void list_push(struct vf_object **list, struct vf_object *object)
+{
+    object->previous = NULL;
+    object->next = *list;
+    if (*list)
+        (*list)->previous = object;
+    *list = object;
+}
+
+static void list_remove(struct vf_object **list, struct vf_object *object)
+{
+    if (object->previous)
+        object->previous->next = object->next;
+    else
+        *list = object->next;
+    if (object->next)
+        object->next->previous = object->previous;
+    object->next = NULL;
+    object->previous = NULL;
+}
+
+/* The oldest resting object of the kind, when it has rested long enough. */
+static struct vf_object *rested(struct vf_registry *registry,
+                                enum vf_kind kind, size_t size)
+{
+    struct vf_object *object = registry->resting[kind].first;
+
+    if (registry->resting[kind].count < VF_QUARANTINE || object->size < size)
+        return NULL;
+    registry->resting[kind].first = object->next;
+    registry->resting[kind].count--;
+    object->generation++;
+    VF_UNPOISON(object->memory, object->size);
+    return object;
+}
+
+static struct vf_object *fresh(struct vf_registry *registry, size_t size)
+{
+    struct vf_object *object;
+    void *memory;
+
+    if (registry->object_count >= OBJECTS)
+        return NULL;
+    memory = carve(registry, round_up(size));
+    if (!memory)
+        return NULL;
+    object = &registry->objects[registry->object_count++];
+    object->memory = memory;
+    object->size = (uint32_t) round_up(size);
+    object->generation = 0;
+    return object;
+}
+
+struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
+                                size_t size, size_t offset)
+{
+    struct vf_registry *registry = &machine->world->registry;
+    size_t lead = round_up(offset) - offset;
+    struct vf_object *object = rested(registry, kind, lead + size);
+
+    if (!object)
+        object = fresh(registry, lead + size);
+    if (!object)
+        return NULL;
+    memset(object->memory, 0, object->size);
+    object->handle = (unsigned char *) object->memory + lead + offset;
+    object->id = 0;
+    object->children = 0;
+    object->kind = (uint8_t) kind;
+    object->live = false;
+    object->orphan = false;
+    object->machine = machine;
+    object->device = NULL;
+    object->next = NULL;
+    object->previous = NULL;
+    memset(object->parent, 0, sizeof(object->parent));
+    memset(&object->shadow, 0, sizeof(object->shadow));
+    registry->owner[((unsigned char *) object->handle - registry->base) /
+                    GRANULE] = (uint32_t) (object - registry->objects) + 1;
+    return object;
+}
+
+void vf_object_adopt(struct vf_object *object)
+{
+    struct vf_machine *machine = object->machine;
+
+    object->id = ++machine->ids[object->kind];
+    object->live = true;
+    machine->live_count[object->kind]++;
+    list_push(&machine->live[object->kind], object);
+    for (int i = 0; i < 4; i++)
+        if (object->parent[i])
+            object->parent[i]->children++;
+}
+
+static void rest(struct vf_object *object)
+{
+    struct vf_registry *registry = &object->machine->world->registry;
+    struct vf_object *last = registry->resting[object->kind].last;
+
+    object->next = NULL;
+    if (registry->resting[object->kind].count++ == 0)
+        registry->resting[object->kind].first = object;
+    else
+        last->next = object;
+    registry->resting[object->kind].last = object;
+}
+
+/* The inline verbs read the context of these before they come to us. */
+static size_t kept_bytes(const struct vf_object *object)
+{
+    switch (object->kind) {
+    case VF_KIND_QP:
+    case VF_KIND_CQ:
+    case VF_KIND_SRQ:
+        return sizeof(struct ibv_context *);
+    default:
+        return 0;
+    }
+}
+
+static void scribble(struct vf_object *object)
+{
+    size_t kept = kept_bytes(object);
+    unsigned char *memory = object->memory;
+
+    memset(memory + kept, SCRIBBLE, object->size - kept);
+    VF_POISON(memory + kept, object->size - kept);
+}
+
+void vf_object_discard(struct vf_object *object)
+{
+    scribble(object);
+    rest(object);
+}
+
+void vf_object_release(struct vf_object *object)
+{
+    struct vf_machine *machine = object->machine;
+
+    object->live = false;
+    machine->live_count[object->kind]--;
+    list_remove(&machine->live[object->kind], object);
+    for (int i = 0; i < 4; i++)
+        if (object->parent[i] && object->parent[i]->children > 0)
+            object->parent[i]->children--;
+    scribble(object);
+    rest(object);
+}
+
+uint32_t vf_object_key(const struct vf_object *object)
+{
+    const struct vf_registry *registry = &object->machine->world->registry;
+    uint32_t entry = (uint32_t) (object - registry->objects) + 1;
+
+    return entry << 8 | (object->generation & (VF_RKEY_BIT - 1));
+}
+
+struct vf_object *vf_registry_region(const struct vf_machine *machine,
+                                     uint32_t key)
+{
+    const struct vf_registry *registry = &machine->world->registry;
+    uint32_t entry = key >> 8;
+    struct vf_object *object;
+
+    if (entry == 0 || entry > registry->object_count)
+        return NULL;
+    object = &registry->objects[entry - 1];
+    if (object->kind != VF_KIND_MR || object->machine != machine ||
+        object->id == 0)
+        return NULL;
+    return vf_object_key(object) == (key & ~VF_RKEY_BIT) ? object : NULL;
+}
+
+uint32_t vf_registry_number(struct vf_object *qp)
+{
+    struct vf_machine *machine = qp->machine;
+
+    for (int tries = 0; tries < VF_NUMBERS; tries++) {
+        uint32_t n = machine->next_number++;
+
+        if (machine->numbered[n % VF_NUMBERS])
+            continue;
+        machine->numbered[n % VF_NUMBERS] = qp;
+        return VF_FIRST_QP_NUMBER + n % 0xffff00;
+    }
+    return 0;
+}
+
+void vf_registry_unnumber(struct vf_object *qp, uint32_t number)
+{
+    struct vf_object **entry =
+        &qp->machine->numbered[(number - VF_FIRST_QP_NUMBER) % VF_NUMBERS];
+
+    if (*entry == qp)
+        *entry = NULL;
+}
+
+struct vf_object *vf_registry_numbered(const struct vf_machine *machine,
+                                       uint32_t number)
+{
+    struct vf_object *qp =
+        machine->numbered[(number - VF_FIRST_QP_NUMBER) % VF_NUMBERS];
+    const struct ibv_qp *handle;
+
+    if (!qp || number < VF_FIRST_QP_NUMBER)
+        return NULL;
+    handle = qp->handle;
+    return handle->qp_num == number ? qp : NULL;
+}
+
+static unsigned pool_class(size_t size)
+{
+    unsigned rank = 0;
+
+    while (((size_t) GRANULE << rank) < size)
+        rank++;
+    return rank;
+}
+
+void *vf_pool_get(struct vf_registry *registry, size_t size)
+{
+    unsigned rank = pool_class(size);
+    void *memory;
+
+    if (rank >= VF_POOL_CLASSES)
+        return NULL;
+    memory = registry->pool[rank];
+    if (!memory)
+        return carve(registry, (size_t) GRANULE << rank);
+    memcpy(&registry->pool[rank], memory, sizeof(void *));
+    return memory;
+}
+
+void vf_pool_put(struct vf_registry *registry, void *memory, size_t size)
+{
+    unsigned rank = pool_class(size);
+
+    memcpy(memory, &registry->pool[rank], sizeof(void *));
+    registry->pool[rank] = memory;
+}

@@ -1,0 +1,167 @@
+/*
+ * front/registry.h: every handle that programs hold.
+ *
+ * A handle's memory comes from one reserved range of addresses per world. The
+ * registry keeps what it knows of a handle (its kind, its machine, whether it
+ * lives, its parents, the contract's shadow of its state) outside of that
+ * memory, in a table, so that a program that writes over a handle spoils
+ * nothing but itself. A map with one entry for each 64 bytes of the range leads
+ * from a handle to its table entry: finding a handle is a range check, two
+ * reads and a comparison, whatever the pointer is.
+ *
+ * What is released is overwritten with 0xdf (as a pointer: an address that no
+ * program can have), poisoned where there is an address sanitizer, and rests
+ * in a queue of its kind until VF_QUARANTINE younger ones have followed it.
+ * The first field of a queue pair, a completion queue and a shared receive
+ * queue, its context, is left as it was: the inline verbs read it to get here,
+ * and the contract shall name the mistake before it faults.
+ *
+ * A reset takes back everything at once and touches only what was in use; the
+ * pages stay, so the next run costs no page fault.
+ *
+ * The same range serves small pieces of provider memory (work requests,
+ * completions): vf_pool_get, vf_pool_put.
+ */
+#ifndef VF_FRONT_REGISTRY_H
+#define VF_FRONT_REGISTRY_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VF_QUARANTINE 1024
+#define VF_POOL_CLASSES 16 /* 64 bytes to 2 MiB */
+
+struct vf_world;
+struct vf_machine;
+struct vf_device;
+
+enum vf_kind {
+    VF_KIND_NONE,
+    VF_KIND_DEVICE_LIST,
+    VF_KIND_DEVICE,
+    VF_KIND_CONTEXT,
+    VF_KIND_PD,
+    VF_KIND_MR,
+    VF_KIND_CQ,
+    VF_KIND_QP,
+    VF_KIND_AH,
+    VF_KIND_SRQ,
+    VF_KIND_CHANNEL,
+    VF_KIND_COUNT
+};
+
+/* The kind's word in titles: "device-list", "mr". */
+const char *vf_kind_word(enum vf_kind kind);
+/* The kind's word in traces: "list", "mr". */
+const char *vf_kind_label(enum vf_kind kind);
+
+struct vf_object;
+
+/* A work request that was posted and has not completed, as the contract sees
+ * it: newest last. */
+struct vf_posted {
+    struct vf_posted *next, *previous;
+    struct vf_object *region; /* of the first entry; NULL: none */
+    uint64_t wr_id;
+    uint32_t slots; /* places of the queue that it takes */
+    bool signaled;
+};
+
+struct vf_posted_queue {
+    struct vf_posted *first, *last;
+    uint32_t slots;
+    uint32_t depth; /* granted */
+};
+
+struct vf_object {
+    void *handle; /* what the program holds */
+    void *memory; /* the allocation around it */
+    uint32_t size;
+    uint32_t id; /* per kind and machine, from 1; 0: not yet given */
+    uint32_t children;
+    uint8_t kind; /* enum vf_kind */
+    uint8_t generation;
+    bool live;
+    bool orphan; /* its context was closed under it */
+    struct vf_machine *machine;
+    struct vf_device *device;
+    struct vf_object *parent[4]; /* the first one is what it belongs to */
+    struct vf_object *next, *previous;
+    union {
+        struct {
+            uintptr_t address;
+            uint64_t length;
+            uint32_t lkey;
+            uint32_t posted; /* work requests that name it */
+        } mr;
+        struct {
+            uint32_t room;
+            uint32_t held;
+            bool overflow;
+        } cq;
+        struct {
+            struct vf_posted_queue send, recv;
+            uint8_t state; /* enum ibv_qp_state */
+            uint8_t type;  /* enum ibv_qp_type */
+            bool all_signaled;
+            uint32_t send_sge, recv_sge;
+        } qp;
+    } shadow;
+};
+
+struct vf_registry {
+    unsigned char *base;
+    size_t used; /* bytes from base */
+    struct vf_object *objects;
+    uint32_t object_count;
+    uint32_t *owner; /* entry + 1 for each 64 bytes that hold a handle */
+    struct {
+        struct vf_object *first, *last;
+        uint32_t count;
+    } resting[VF_KIND_COUNT];
+    void *pool[VF_POOL_CLASSES];
+};
+
+/* Reserves the ranges; 0 or an errno. */
+int vf_registry_start(struct vf_registry *registry);
+void vf_registry_stop(struct vf_registry *registry);
+void vf_registry_reset(struct vf_registry *registry);
+
+/* What is known of handle, alive or not; NULL: it is none of ours. */
+struct vf_object *vf_registry_find(const struct vf_registry *registry,
+                                   const void *handle);
+
+/*
+ * A zeroed object whose handle lies offset bytes into size bytes of memory;
+ * NULL: out of memory. It is no one's until vf_object_adopt, and can be taken
+ * back with vf_object_discard.
+ */
+struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
+                                size_t size, size_t offset);
+void vf_object_discard(struct vf_object *object);
+/* The program has it now: gives it its id, counts it with its parents. */
+void vf_object_adopt(struct vf_object *object);
+/* The program has released it. */
+void vf_object_release(struct vf_object *object);
+
+/* The live or resting region whose lkey or rkey is key on this machine. */
+struct vf_object *vf_registry_region(const struct vf_machine *machine,
+                                     uint32_t key);
+/* The lkey for a region's object; | VF_RKEY_BIT makes the rkey. */
+uint32_t vf_object_key(const struct vf_object *object);
+#define VF_RKEY_BIT 0x80u
+
+/* Gives the queue pair a number that is free on its machine; 0: none. */
+uint32_t vf_registry_number(struct vf_object *qp);
+void vf_registry_unnumber(struct vf_object *qp, uint32_t number);
+/* The queue pair with this number, or NULL. */
+struct vf_object *vf_registry_numbered(const struct vf_machine *machine,
+                                       uint32_t number);
+
+/* Memory for providers, not zeroed; NULL: out of memory. */
+void *vf_pool_get(struct vf_registry *registry, size_t size);
+void vf_pool_put(struct vf_registry *registry, void *memory, size_t size);
+
+#endif

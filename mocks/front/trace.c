@@ -1,0 +1,197 @@
+#include "front/trace.h"
+
+#include <infiniband/verbs.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "front/registry.h"
+#include "front/transition.h"
+
+/* A line that is being written; what does not fit is cut. */
+struct line {
+    char *text;
+    size_t room;
+    size_t used;
+};
+
+static void add(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
+{
+    size_t left = line->room - line->used;
+    va_list list;
+    int wrote;
+
+    va_start(list, format);
+    wrote = vsnprintf(line->text + line->used, left, format, list);
+    va_end(list);
+    if (wrote > 0)
+        line->used += (size_t) wrote < left ? (size_t) wrote : left - 1;
+}
+
+static void add_errno(struct line *line, int number)
+{
+    const char *name = vf_errno_name(number);
+
+    if (name)
+        add(line, " %s", name);
+    else
+        add(line, " %d", number);
+}
+
+static void add_handle(struct line *line, const struct vf_record *record)
+{
+    if (record->handle == 0)
+        add(line, "NULL");
+    else if (record->handle == 2)
+        add(line, "?");
+    else
+        add(line, "%u", (unsigned) record->handle_id);
+}
+
+static void add_number(struct line *line, char type, uint64_t value)
+{
+    if (type == 'x')
+        add(line, "0x%llx", (unsigned long long) value);
+    else if (type == 's')
+        add(line, "%s", (int) value < 0 ? "same" : vf_state_name((int) value));
+    else
+        add(line, "%llu", (unsigned long long) value);
+}
+
+/* "label:type" separated by commas, see verbs.def. */
+static void add_arguments(struct line *line, const struct vf_record *record)
+{
+    const char *spec = vf_verb_arguments(record->verb);
+    unsigned n = 0;
+
+    while (*spec) {
+        size_t label = strcspn(spec, ":");
+        char type = spec[label + 1];
+
+        add(line, "%.*s=", (int) label, spec);
+        if (type == 'h')
+            add_handle(line, record);
+        else
+            add_number(line, type, record->args[n++]);
+        spec += label + 2;
+        if (*spec == ',') {
+            add(line, ", ");
+            spec++;
+        }
+    }
+}
+
+static void add_completion(struct line *line,
+                           const struct vf_record_completion *completion)
+{
+    const char *status = vf_status_name(completion->status);
+
+    add(line, " [wr_id=0x%llx", (unsigned long long) completion->wr_id);
+    if (completion->status == IBV_WC_SUCCESS)
+        add(line, completion->opcode & IBV_WC_RECV ? " RECV" : " SEND");
+    if (status)
+        add(line, " %s", status);
+    else
+        add(line, " status %d", completion->status);
+    if (completion->status == IBV_WC_SUCCESS &&
+        (completion->opcode & IBV_WC_RECV))
+        add(line, " len=%u", (unsigned) completion->length);
+    add(line, "]");
+}
+
+static void add_count(struct line *line, const struct vf_record *record)
+{
+    if (record->verb == VF_VERB_get_device_guid) {
+        add(line, "0x%016llx", (unsigned long long) record->result);
+        return;
+    }
+    add(line, "%lld", (long long) record->result);
+    for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++)
+        add_completion(line, &record->completion[i]);
+    if (record->completions > VF_RECORD_COMPLETIONS)
+        add(line, " ...");
+}
+
+static void add_pointer(struct line *line, const struct vf_record *record)
+{
+    if (record->err) {
+        add(line, "NULL");
+        add_errno(line, record->err);
+    } else if (record->name) {
+        add(line, "\"%s\"", record->name);
+    } else {
+        add(line, "%s=%u", vf_kind_label((enum vf_kind) record->made_kind),
+            (unsigned) record->made_id);
+    }
+}
+
+static void add_answer(struct line *line, const struct vf_record *record)
+{
+    switch (vf_verb_answer(record->verb)) {
+    case VF_ANSWER_POINTER:
+        add_pointer(line, record);
+        break;
+    case VF_ANSWER_ERRNO:
+        add(line, "%d", record->err ? record->err : (int) record->result);
+        if (record->err)
+            add_errno(line, record->err);
+        break;
+    case VF_ANSWER_MINUS:
+        add(line, "%d", record->err ? -1 : (int) record->result);
+        if (record->err)
+            add_errno(line, record->err);
+        break;
+    case VF_ANSWER_COUNT:
+        add_count(line, record);
+        break;
+    case VF_ANSWER_NOTHING:
+        add(line, "void");
+        break;
+    case VF_ANSWER_EVENT:
+        add(line, "%s", record->name ? record->name : "0");
+        break;
+    }
+}
+
+static void add_end(struct line *line, const struct vf_record *record)
+{
+    switch ((enum vf_record_end) record->end) {
+    case VF_RECORD_OPEN:
+        add(line, "?");
+        break;
+    case VF_RECORD_EXIT:
+        add(line, "? (exit)");
+        return;
+    case VF_RECORD_HANG:
+        add(line, "? (hang)");
+        return;
+    case VF_RECORD_FAULT:
+        add(line, "?");
+        break;
+    case VF_RECORD_DONE:
+        add_answer(line, record);
+        break;
+    }
+    if (record->planned)
+        add(line, " (planned)");
+    if (record->finding)
+        add(line, " (%s)", record->finding);
+}
+
+void vf_record_print(const struct vf_record *record, int machine, char *line,
+                     size_t room)
+{
+    struct line out = {.text = line, .room = room};
+
+    if (room == 0)
+        return;
+    line[0] = '\0';
+    add(&out, "r%d #%u %s(", machine, record->number,
+        vf_verb_name(record->verb));
+    add_arguments(&out, record);
+    add(&out, ") = ");
+    add_end(&out, record);
+}

@@ -1,0 +1,103 @@
+/*
+ * front/world_private.h: what a world is made of. verbfault/world.h explains
+ * it; this is for the front door and the providers.
+ */
+#ifndef VF_FRONT_WORLD_PRIVATE_H
+#define VF_FRONT_WORLD_PRIVATE_H
+
+#include <pthread.h>
+
+#include "front/registry.h"
+#include "front/trace.h"
+#include "verbfault/world.h"
+
+#define VF_PLAN_MAX 256
+#define VF_HISTORY 32 /* a power of two */
+#define VF_NUMBERS 1024
+#define VF_FIRST_QP_NUMBER 0x100u
+
+struct vf_provider_ops;
+
+struct vf_device {
+    struct vf_device_setup setup;
+    struct vf_machine *machine;
+    struct vf_object *object; /* its ibv_device */
+    struct vf_device *peer;   /* at the other end of the cable */
+    int index;                /* in the machine's list */
+    bool unplugged;
+    uint32_t qps, mrs, pds; /* what programs hold of it now */
+};
+
+struct vf_plan {
+    struct vf_fault faults[VF_PLAN_MAX];
+    unsigned count;
+    uint64_t verbs; /* a bit for each verb that has a fault */
+};
+
+struct vf_machine {
+    struct vf_world *world;
+    int number;
+    int device_count;
+    int list_errno;
+    enum vf_verb inside;
+    unsigned all_calls;
+    unsigned told; /* calls that have a trace line: all but empty polls */
+    unsigned faults_hit;
+    unsigned remembered; /* calls that history has seen */
+    uint32_t next_number;
+    unsigned calls[VF_VERB_COUNT];
+    uint32_t ids[VF_KIND_COUNT];
+    uint32_t live_count[VF_KIND_COUNT];
+    struct vf_object *live[VF_KIND_COUNT];
+    struct vf_object *numbered[VF_NUMBERS]; /* queue pairs by number */
+    struct vf_device devices[VF_DEVICE_MAX];
+    struct vf_plan plan;
+    struct vf_record history[VF_HISTORY];
+};
+
+/* A completion that a fault holds back. */
+struct vf_delayed {
+    struct vf_delayed *next;
+    int64_t due;
+    struct vf_object *cq;
+    uint8_t generation;
+    struct ibv_wc wc;
+};
+
+struct vf_world {
+    const struct vf_provider_ops *provider;
+    struct vf_hooks hooks;
+    struct vf_registry registry;
+    struct vf_delayed *delayed; /* the next one due first */
+    int machine_count;
+    pthread_mutex_t mutex; /* taken only when hooks.threads */
+    struct vf_machine machines[VF_MACHINE_MAX];
+};
+
+void vf_world_lock(struct vf_world *world);
+void vf_world_unlock(struct vf_world *world);
+
+/* Called when a verb finds no world installed; the shared library builds one
+ * there. NULL in the static library. */
+extern void (*vf_world_missing)(void);
+
+/* The limit that a setup may override, or the profile's. */
+uint32_t vf_device_limit(int overridden, uint32_t profile_limit);
+
+/* The plan's answer for the nth call of verb, or NULL. */
+const struct vf_fault *vf_plan_find(const struct vf_plan *plan,
+                                    enum vf_verb verb, unsigned nth);
+
+/* Is this memory allocated, as far as anyone can tell? */
+bool vf_memory_alive(const struct vf_world *world, const void *address,
+                     size_t length);
+
+/*
+ * A provider's work request has completed: the only way into a completion
+ * queue. Counts it, asks the plan, keeps the contract's shadow, and hands it
+ * to the provider's deliver. recv tells which queue of qp it was on.
+ */
+void vf_completion(struct vf_object *qp, struct vf_object *cq,
+                   const struct ibv_wc *wc, bool recv);
+
+#endif

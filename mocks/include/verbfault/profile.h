@@ -1,0 +1,85 @@
+/*
+ * verbfault/profile.h: what a device does, as data.
+ *
+ * A profile is a constant table: limits, which services exist, and how the
+ * device behaves where devices differ. Nothing in the mock asks for a
+ * profile's name; it asks the fields. mocks/mock/profiles.c holds the tables
+ * with the source of each value beside it.
+ */
+#ifndef VERBFAULT_PROFILE_H
+#define VERBFAULT_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vf_profile {
+    const char *name;
+    int node_type;      /* enum ibv_node_type */
+    int transport;      /* enum ibv_transport_type, or 100 for Thunderbolt */
+    uint32_t vendor_id;
+
+    /* Limits of the device. *_limit is what the device does, max_* what
+     * query_device says where that differs. 0 for a limit means none. */
+    uint32_t max_qp;    /* query_device's answer */
+    uint32_t qp_limit;  /* live queue pairs; the next create_qp is refused */
+    int qp_limit_errno;
+    uint32_t mr_limit;  /* live regions; the next reg_mr is refused */
+    int mr_limit_errno;
+    uint32_t pd_limit;
+    int pd_limit_errno;
+    uint32_t max_cq;
+    uint32_t max_cqe;
+    uint32_t max_qp_wr;
+    uint32_t max_sge;
+    uint32_t max_inline;
+    uint64_t max_mr_size; /* query_device's answer */
+    uint64_t max_message; /* bytes of one SEND */
+    uint32_t depth_floor; /* granted queue depth is never below this */
+    bool depth_round;     /* granted depth and cqe round up to 2^n - 1 */
+    uint32_t depth_cap;   /* and never above this */
+
+    /* Services. */
+    bool rc, uc, ud;
+    bool srq, rdma, atomics, windows;
+    int unsupported_errno; /* answer for a service that is not there */
+    bool mr_page_aligned;  /* reg_mr refuses an unaligned start */
+    uint32_t page_size;
+
+    /* How messages move. */
+    uint32_t frame_bytes; /* 0: bytes count. Else SEND and RECV must cover the
+                             same number of frames, and queues are counted in
+                             frames */
+    bool send_waits;      /* a SEND waits for a posted RECV; else it is dropped
+                             and completes with success */
+    bool death_is_silent; /* a peer's death leaves posted work unanswered */
+    bool alloc_pd_needs_port; /* alloc_pd answers NULL while the port is down */
+    bool recv_over_depth_refused; /* ENOMEM; else taken and lost */
+
+    /* The GID table: which kind of address each index holds. */
+    enum vf_gid_kind {
+        VF_GID_NONE,
+        VF_GID_LINK_LOCAL, /* from the MAC */
+        VF_GID_IPV4,       /* ::ffff:a.b.c.d of the paired interface */
+        VF_GID_LINK_LOCAL_INTERFACE
+    } gid_table[4];
+    int gid_table_len; /* query_port's gid_tbl_len */
+    int active_mtu;    /* enum ibv_mtu */
+
+    /* Answers of modify_qp to RTR. */
+    int rtr_zero_gid_errno;       /* destination GID unset or unroutable */
+    int rtr_link_local_gid_errno; /* sgid_index names a link-local entry; 0:
+                                     accepted */
+    int rtr_empty_gid_errno;      /* sgid_index names an empty entry */
+    bool rtr_needs_global;        /* is_global 0 is refused with EINVAL */
+};
+
+extern const struct vf_profile vf_profile_thunderbolt;
+extern const struct vf_profile vf_profile_rxe;
+extern const struct vf_profile vf_profile_ideal;
+
+/* The n-th profile, or NULL past the last. */
+const struct vf_profile *vf_profile_at(int n);
+/* The profile called name, or NULL. */
+const struct vf_profile *vf_profile_by_name(const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * fiber.h: cooperative threads of execution on one thread.
+ *
+ * Each fiber has its own stack, so ordinary blocking code, C or C++, runs in
+ * one unchanged. A fiber is created with ucontext, which is portable, and
+ * switched to with _setjmp/_longjmp, which make no system call (swapcontext
+ * saves the signal mask, a system call each way). AddressSanitizer and
+ * ThreadSanitizer are told of every switch.
+ *
+ * A fiber that is abandoned half-way (its program has crashed) needs nothing:
+ * fiber_start() reuses the stack from the top.
+ */
+#ifndef SIM_FIBER_H
+#define SIM_FIBER_H
+
+#include <stddef.h>
+
+struct fiber;
+
+/* A fiber with a stack of its own; NULL if memory is out. */
+struct fiber *fiber_create(void);
+void fiber_destroy(struct fiber *fiber);
+/* (Re)starts the fiber at entry(argument). It does not run before the first
+ * fiber_resume(). entry may return: the fiber is then over. */
+void fiber_start(struct fiber *fiber, void (*entry)(void *argument),
+                 void *argument);
+/* Runs the fiber until it yields or is over; from the outside only. */
+void fiber_resume(struct fiber *fiber);
+/* Back to where fiber_resume() was called; from the inside only. */
+void fiber_yield(struct fiber *fiber);
+/* True once entry has returned (or before the first start). */
+int fiber_over(const struct fiber *fiber);
+
+#endif

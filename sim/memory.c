@@ -1,0 +1,214 @@
+/*
+ * The memory of a rank's program.
+ *
+ * Each rank has a reserved stretch of address space and takes from it in one
+ * direction, so that an address means one block for the whole run: a freed
+ * block is known for what it is when it is used again. Between runs the pages
+ * stay where they are. What the last run wrote is cleared, so that what a
+ * program reads without having written it is the same on every run; that is
+ * found by looking at the first line of each page that was handed out, since
+ * clearing all of it would cost more than the run.
+ */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#else
+#define _GNU_SOURCE /* MAP_ANON, MAP_NORESERVE */
+#endif
+
+#include "sim/state.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/sanitizer.h"
+
+#define ARENA_BYTES ((size_t)256 << 20)
+#define PAGE ((size_t)4096)
+#define LINE ((size_t)64)
+/* Poisoning all of a large block costs as much as touching it. Its head and
+ * its tail are where a stray access starts or ends. */
+#define POISON_BYTES PAGE
+#define GAP ((size_t)64) /* behind each small block, poisoned */
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+int sim_memory_open(struct sim_rank *rank)
+{
+    if (rank->arena)
+        return 0;
+    rank->blocks = malloc(SIM_BLOCKS_MAX * sizeof *rank->blocks);
+    if (!rank->blocks)
+        return -1;
+    rank->arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+    if (rank->arena != MAP_FAILED)
+        return 0;
+    rank->arena = NULL;
+    free(rank->blocks);
+    rank->blocks = NULL;
+    return -1;
+}
+
+void sim_memory_close(struct sim_rank *rank)
+{
+    if (rank->arena) {
+        sim_memory_reset(rank);
+        munmap(rank->arena, ARENA_BYTES);
+    }
+    free(rank->blocks);
+    rank->arena = NULL;
+    rank->blocks = NULL;
+}
+
+static size_t poisoned_part(size_t size)
+{
+    return size < POISON_BYTES ? size : POISON_BYTES;
+}
+
+static bool written(const char *line, size_t size)
+{
+    uint64_t bits = 0, word;
+    if (size < LINE) {
+        for (size_t i = 0; i < size; i++)
+            bits |= (unsigned char)line[i];
+        return bits != 0;
+    }
+    for (size_t i = 0; i < LINE; i += sizeof word) {
+        memcpy(&word, line + i, sizeof word);
+        bits |= word;
+    }
+    return bits != 0;
+}
+
+static void clear_block(const struct sim_block *block)
+{
+    if (block->size > PAGE && !written(block->address, LINE))
+        return;
+    for (size_t at = 0; at < block->size; at += PAGE) {
+        size_t left = block->size - at;
+        size_t part = left < PAGE ? left : PAGE;
+        if (part < PAGE || written(block->address + at, part))
+            memset(block->address + at, 0, part);
+    }
+}
+
+#ifdef SIM_MSAN
+/* Reading memory that was never written is what MemorySanitizer looks for,
+ * and what finding written pages does on purpose. */
+static void clear_all(struct sim_rank *rank)
+{
+    if (rank->arena_used)
+        memset(rank->arena, 0, rank->arena_used);
+}
+#else
+static void clear_all(struct sim_rank *rank)
+{
+    for (int i = 0; i < rank->block_count; i++)
+        clear_block(&rank->blocks[i]);
+}
+#endif
+
+void sim_memory_reset(struct sim_rank *rank)
+{
+    for (int i = 0; i < rank->block_count; i++) {
+        struct sim_block *block = &rank->blocks[i];
+        sanitizer_unpoison(block->address, poisoned_part(block->size));
+        if (block->size < PAGE)
+            sanitizer_unpoison(block->address + block->size, GAP);
+    }
+    clear_all(rank);
+    rank->block_count = 0;
+    rank->arena_used = 0;
+}
+
+void *sim_alloc(struct sim_rank *rank, size_t alignment, size_t size)
+{
+    size_t start, end;
+    struct sim_block *block;
+    if (!vf_machine_alloc(sim.world, rank->number, size))
+        return NULL;
+    if (alignment < 16)
+        alignment = 16;
+    if (size == 0)
+        size = 1;
+    start = (rank->arena_used + alignment - 1) / alignment * alignment;
+    if (start > ARENA_BYTES || size > ARENA_BYTES - start - GAP ||
+        rank->block_count == SIM_BLOCKS_MAX)
+        return NULL;
+    end = start + size;
+    if (size < PAGE)
+        end += GAP;
+    block = &rank->blocks[rank->block_count++];
+    block->address = rank->arena + start;
+    block->size = size;
+    block->live = true;
+    rank->arena_used = end;
+    if (size < PAGE)
+        sanitizer_poison(block->address + size, GAP);
+    sanitizer_uninitialised(block->address, size);
+    return block->address;
+}
+
+/* The block that holds the address: they are in the order of addresses. */
+static struct sim_block *find(const struct sim_rank *rank, const char *address)
+{
+    int low = 0, high = rank->block_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (rank->blocks[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    if (address >= rank->blocks[low - 1].address + rank->blocks[low - 1].size)
+        return NULL;
+    return &rank->blocks[low - 1];
+}
+
+void sim_free(struct sim_rank *rank, void *memory)
+{
+    struct sim_block *block;
+    if (!memory)
+        return;
+    block = find(rank, memory);
+    if (!block || block->address != memory || !block->live) {
+        sim_crash(rank, "free of what is not allocated", "");
+        return;
+    }
+    block->live = false;
+    sanitizer_poison(block->address, poisoned_part(block->size));
+}
+
+bool sim_memory_alive(const void *address, size_t length)
+{
+    const char *at = address;
+    for (int i = 0; i < sim.rank_count; i++) {
+        const struct sim_rank *rank = &sim.ranks[i];
+        const struct sim_block *block;
+        if (!rank->arena || at < rank->arena || at >= rank->arena + ARENA_BYTES)
+            continue;
+        block = find(rank, at);
+        return block && block->live &&
+               length <= (size_t)(block->address + block->size - at);
+    }
+    return true; /* not ours: a static or stack buffer */
+}
+
+int sim_memory_live(const struct sim_rank *rank, size_t *bytes)
+{
+    int count = 0;
+    *bytes = 0;
+    for (int i = 0; i < rank->block_count; i++) {
+        if (!rank->blocks[i].live)
+            continue;
+        count++;
+        *bytes += rank->blocks[i].size;
+    }
+    return count;
+}

@@ -1,0 +1,154 @@
+/* What each rank runs: the scenario's `run`s in order, then the clean-up a
+ * program does before it ends. */
+#include "sim/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void failed(struct sim_rank *rank, const char *what,
+                   const struct sim_failure *failure)
+{
+    char title[96];
+    snprintf(title, sizeof title, "error in %s", what);
+    rank->result->err_code = failure->code;
+    sim_outcome(rank, SCN_ERROR, title, failure->message);
+}
+
+static void run_init(struct sim_rank *rank)
+{
+    const struct sim_subject *subject = sim.options->subject;
+    struct sim_failure failure;
+    void *group = NULL;
+    failure.code = 0;
+    failure.message[0] = '\0';
+    if (rank->group_count == SIM_GROUPS_MAX)
+        return;
+    if (subject->init(rank, &group, &failure) != 0)
+        failed(rank, "init", &failure);
+    else
+        rank->groups[rank->group_count++] = group;
+}
+
+/* 0, or -1 when the group is of no more use. */
+static int run_all_sum(struct sim_rank *rank, void *group, enum scn_type type,
+                       size_t count)
+{
+    size_t bytes = count * scn_type_size(type);
+    char *input = sim_data_buffer(rank->number, 0, bytes);
+    char *output = sim_data_buffer(rank->number, 1, bytes);
+    struct sim_failure failure;
+    char title[96];
+    failure.code = 0;
+    failure.message[0] = '\0';
+    if (!input || !output)
+        return -1;
+    sim_data_input(input, rank->number, count, type);
+    memset(output, 0, bytes);
+    if (sim.options->subject->all_sum(rank, group, input, output, count, type,
+                                      &failure) != 0) {
+        failed(rank, "all_sum", &failure);
+        return -1;
+    }
+    if (sim_data_is_sum(output, sim_rank_size(rank), count, type))
+        return 0;
+    snprintf(title, sizeof title, "wrong data in all_sum");
+    sim_outcome(rank, SCN_WRONG_DATA, title,
+                "all_sum answered success with a wrong result");
+    return 0;
+}
+
+static int run_barrier(struct sim_rank *rank, void *group)
+{
+    struct sim_failure failure;
+    failure.code = 0;
+    failure.message[0] = '\0';
+    if (sim.options->subject->barrier(rank, group, &failure) == 0)
+        return 0;
+    failed(rank, "barrier", &failure);
+    return -1;
+}
+
+static void run_finalize(struct sim_rank *rank)
+{
+    struct sim_failure failure;
+    failure.code = 0;
+    failure.message[0] = '\0';
+    rank->group_count--;
+    if (sim.options->subject->finalize(rank, rank->groups[rank->group_count],
+                                       &failure) != 0)
+        failed(rank, "finalize", &failure);
+}
+
+/* One `run`. usable: the newest group may still be used. */
+static void run_one(struct sim_rank *rank, const struct scn_statement *run,
+                    bool *usable)
+{
+    void *group =
+        rank->group_count > 0 ? rank->groups[rank->group_count - 1] : NULL;
+    switch (run->u.run.operation) {
+    case SCN_INIT:
+        run_init(rank);
+        *usable = rank->group_count > 0;
+        break;
+    case SCN_ALL_SUM:
+        if (group && *usable)
+            *usable = run_all_sum(rank, group, run->u.run.type,
+                                  (size_t)run->u.run.count) == 0;
+        break;
+    case SCN_BARRIER:
+        if (group && *usable)
+            *usable = run_barrier(rank, group) == 0;
+        break;
+    case SCN_FINALIZE:
+        if (group)
+            run_finalize(rank);
+        *usable = rank->group_count > 0;
+        break;
+    }
+}
+
+static void report_leaks(struct sim_rank *rank)
+{
+    size_t bytes;
+    int blocks = sim_memory_live(rank, &bytes);
+    int sockets = sim_sockets_open(rank);
+    char message[160];
+    vf_machine_leaks(sim.world, rank->number);
+    if (sockets > 0) {
+        snprintf(message, sizeof message, "%d sockets left open", sockets);
+        sim_outcome(rank, SCN_LEAK, "leak of socket", message);
+    }
+    if (blocks > 0) {
+        snprintf(message, sizeof message, "%d allocations, %zu bytes", blocks,
+                 bytes);
+        sim_outcome(rank, SCN_LEAK, "leak of memory", message);
+    }
+}
+
+static void second_start(struct sim_rank *rank)
+{
+    run_init(rank);
+    if (rank->group_count > 0)
+        run_all_sum(rank, rank->groups[0], SCN_FLOAT32, 16);
+}
+
+static void all_runs(struct sim_rank *rank)
+{
+    bool usable = false;
+    for (int i = 0; i < sim.scenario->count; i++)
+        if (sim.scenario->statements[i].kind == SCN_RUN)
+            run_one(rank, &sim.scenario->statements[i], &usable);
+}
+
+void sim_program(void *argument)
+{
+    struct sim_rank *rank = argument;
+    if (sim.recovering)
+        second_start(rank);
+    else
+        all_runs(rank);
+    while (rank->group_count > 0)
+        run_finalize(rank);
+    report_leaks(rank);
+    rank->state = SIM_DONE;
+}

@@ -1,0 +1,187 @@
+/* Who runs next, what time it is, and when nobody can go on. */
+#include "sim/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An empty poll looks at one completion queue; a rank has at most this many,
+ * so after as many empty ones in a row it has looked at them all, twice. */
+#define EMPTY_POLLS (2 * SCN_RANKS_MAX)
+/* A program that makes this many calls while nothing changes never stops. */
+#define SPIN_CALLS 20000u
+
+void sim_changed(void)
+{
+    sim.epoch++;
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.ranks[i].state == SIM_WAITING)
+            sim.ranks[i].state = SIM_RUNNABLE;
+}
+
+void sim_outcome(struct sim_rank *rank, enum scn_outcome outcome,
+                 const char *title, const char *message)
+{
+    struct sim_rank_result *result = rank->result;
+    if (outcome <= result->outcome)
+        return;
+    result->outcome = outcome;
+    snprintf(result->title, sizeof result->title, "%s", title);
+    if (message)
+        snprintf(result->message, sizeof result->message, "%s", message);
+}
+
+static void leave(struct sim_rank *rank)
+{
+    fiber_yield(rank->fiber);
+}
+
+void sim_stop_rank(struct sim_rank *rank, enum sim_state state)
+{
+    rank->state = state;
+    for (;;)
+        leave(rank);
+}
+
+void sim_wait(struct sim_rank *rank, int64_t deadline, const char *what)
+{
+    if (deadline <= sim.now)
+        return;
+    rank->state = SIM_WAITING;
+    rank->deadline = deadline;
+    rank->waits_for = what;
+    leave(rank);
+}
+
+void sim_wait_change(struct sim_rank *rank, int64_t deadline, const char *what)
+{
+    if (rank->looked_at == sim.epoch)
+        sim_wait(rank, deadline, what);
+    rank->looked_at = sim.epoch;
+}
+
+int64_t sim_now(const struct sim_rank *rank)
+{
+    (void)rank;
+    return sim.now;
+}
+
+void sim_sleep(struct sim_rank *rank, int64_t nanoseconds)
+{
+    int64_t until = sim.now + nanoseconds;
+    while (sim.now < until)
+        sim_wait(rank, until, "the end of a sleep");
+}
+
+void sim_tick(struct sim_rank *rank)
+{
+    if (rank->idle_at != sim.epoch) {
+        rank->idle_at = sim.epoch;
+        rank->idle_calls = 0;
+    }
+    if (++rank->idle_calls < SPIN_CALLS)
+        return;
+    sim_outcome(rank, SCN_SPIN, "spin",
+                "makes calls for ever while nothing changes");
+    sim_stop_rank(rank, SIM_STOPPED);
+}
+
+void sim_step(struct sim_rank *rank)
+{
+    sim_tick(rank);
+    /* With a seed, any call is a place where another rank may go first. */
+    if (sim.seed != 0 && scn_random_below(&sim.random, 4) == 0)
+        leave(rank);
+}
+
+void sim_empty(struct sim_rank *rank)
+{
+    if (sim.options->subject->waits)
+        return;
+    if (rank->empty_at != sim.epoch) {
+        rank->empty_at = sim.epoch;
+        rank->empty_polls = 0;
+    }
+    if (++rank->empty_polls < EMPTY_POLLS)
+        return;
+    rank->empty_polls = 0;
+    sim_wait(rank, SIM_FOREVER, "completions");
+}
+
+/* The next rank in turn, or any at random when the order has a seed. */
+static struct sim_rank *next_runnable(void)
+{
+    int start = sim.current + 1;
+    if (sim.seed != 0)
+        start = (int)scn_random_below(&sim.random, (uint32_t)sim.rank_count);
+    for (int i = 0; i < sim.rank_count; i++) {
+        struct sim_rank *rank = &sim.ranks[(start + i) % sim.rank_count];
+        if (rank->state == SIM_RUNNABLE)
+            return rank;
+    }
+    return NULL;
+}
+
+/* Everybody waits: time jumps to the next deadline. false: there is none. */
+static bool advance_time(void)
+{
+    int64_t next = vf_world_advance(sim.world);
+    if (next < 0)
+        next = SIM_FOREVER;
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.ranks[i].state == SIM_WAITING &&
+            sim.ranks[i].deadline < next)
+            next = sim.ranks[i].deadline;
+    if (next == SIM_FOREVER)
+        return false;
+    if (next > sim.now)
+        sim.now = next;
+    vf_world_advance(sim.world);
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.ranks[i].state == SIM_WAITING &&
+            sim.ranks[i].deadline <= sim.now)
+            sim.ranks[i].state = SIM_RUNNABLE;
+    return true;
+}
+
+static void report_hangs(void)
+{
+    for (int i = 0; i < sim.rank_count; i++) {
+        struct sim_rank *rank = &sim.ranks[i];
+        char title[96], message[160];
+        if (rank->state != SIM_WAITING)
+            continue;
+        snprintf(title, sizeof title, "waits for %s", rank->waits_for);
+        snprintf(message, sizeof message,
+                 "waits for %s, which can no longer come", rank->waits_for);
+        sim_outcome(rank, SCN_HANG, title, message);
+        rank->state = SIM_STOPPED;
+    }
+}
+
+/* A process is gone: the kernel takes back what it held. */
+static void bury(struct sim_rank *rank)
+{
+    vf_machine_end(sim.world, rank->number);
+    sim_sockets_end(rank);
+    sim_changed();
+}
+
+void sim_schedule(void)
+{
+    for (;;) {
+        struct sim_rank *rank = next_runnable();
+        bool more = true;
+        if (!rank) {
+            more = advance_time();
+            if (!more)
+                break;
+            continue;
+        }
+        sim.current = rank->number;
+        vf_thread_set_machine(rank->number);
+        fiber_resume(rank->fiber);
+        if (rank->state == SIM_ENDED)
+            bury(rank);
+    }
+    report_hangs();
+}

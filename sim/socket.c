@@ -1,0 +1,389 @@
+/*
+ * Stream sockets between ranks, and the side channel's faults.
+ *
+ * A connection is two ends, each with the bytes that arrived and were not yet
+ * read. Bytes arrive at once: the network is not what is tested here. What a
+ * rank sends passes its `channel` faults first.
+ *
+ * The outside world (hostile peers, strays) has ends too, but no program: a
+ * hostile peer's bytes are there as soon as it is connected.
+ */
+#include "sim/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_MAX ((size_t)4 << 20) /* unread in one direction; then wait */
+
+static struct sim_socket *table(int owner)
+{
+    return owner < 0 ? sim.outside : sim.ranks[owner].sockets;
+}
+
+static int new_socket(int owner)
+{
+    struct sim_socket *sockets = table(owner);
+    for (int i = 0; i < SIM_SOCKETS_MAX; i++) {
+        struct sim_socket *socket = &sockets[i];
+        char *bytes = socket->bytes;
+        size_t room = socket->room;
+        if (socket->kind != SIM_SOCKET_FREE)
+            continue;
+        socket->kind = SIM_SOCKET_STREAM;
+        socket->address[0] = '\0';
+        socket->other_owner = socket->other_index = -1;
+        socket->other_closed = socket->mute = false;
+        socket->bytes = bytes;
+        socket->room = room;
+        socket->head = socket->length = 0;
+        socket->waiting = 0;
+        return i;
+    }
+    return -EMFILE;
+}
+
+static struct sim_socket *get(struct sim_rank *rank, int index, int kind)
+{
+    if (index < 0 || index >= SIM_SOCKETS_MAX ||
+        (int)rank->sockets[index].kind != kind)
+        return NULL;
+    return &rank->sockets[index];
+}
+
+static struct sim_socket *other_end(const struct sim_socket *socket)
+{
+    struct sim_socket *other;
+    if (socket->other_index < 0)
+        return NULL;
+    other = &table(socket->other_owner)[socket->other_index];
+    return other->kind == SIM_SOCKET_STREAM ? other : NULL;
+}
+
+static int append(struct sim_socket *socket, const void *data, size_t length)
+{
+    if (socket->head > 0 && socket->head == socket->length)
+        socket->head = socket->length = 0;
+    if (socket->length + length > socket->room) {
+        size_t room = socket->room ? socket->room : 256;
+        char *bytes;
+        while (room < socket->length + length)
+            room *= 2;
+        bytes = realloc(socket->bytes, room);
+        if (!bytes)
+            return -ENOMEM;
+        socket->bytes = bytes;
+        socket->room = room;
+    }
+    memcpy(socket->bytes + socket->length, data, length);
+    socket->length += length;
+    return 0;
+}
+
+/* Joins two ends; false when one has no socket left. */
+static bool join(int owner_a, int *index_a, int owner_b, int *index_b)
+{
+    struct sim_socket *a, *b;
+    *index_a = new_socket(owner_a);
+    if (*index_a < 0)
+        return false;
+    *index_b = new_socket(owner_b);
+    if (*index_b < 0) {
+        table(owner_a)[*index_a].kind = SIM_SOCKET_FREE;
+        return false;
+    }
+    a = &table(owner_a)[*index_a];
+    b = &table(owner_b)[*index_b];
+    a->other_owner = owner_b;
+    a->other_index = *index_b;
+    b->other_owner = owner_a;
+    b->other_index = *index_a;
+    return true;
+}
+
+/* A client without a program connects to a rank's listener. */
+static void outside_connects(struct sim_rank *rank, struct sim_socket *listener,
+                             const struct scn_statement *hostile)
+{
+    int theirs, ours;
+    if (listener->waiting == SIM_SOCKETS_MAX ||
+        !join(-1, &theirs, rank->number, &ours))
+        return;
+    sim.outside[theirs].mute = true;
+    listener->backlog[listener->waiting++] = ours;
+    if (hostile)
+        append(&rank->sockets[ours], hostile->u.peer.bytes,
+               (size_t)hostile->u.peer.count);
+}
+
+int sim_listen(struct sim_rank *rank, const char *address)
+{
+    int index;
+    struct sim_socket *listener;
+    for (int i = 0; i < sim.rank_count; i++)
+        for (int k = 0; k < SIM_SOCKETS_MAX; k++)
+            if (sim.ranks[i].sockets[k].kind == SIM_SOCKET_LISTENER &&
+                strcmp(sim.ranks[i].sockets[k].address, address) == 0)
+                return -EADDRINUSE;
+    index = new_socket(rank->number);
+    if (index < 0)
+        return index;
+    listener = &rank->sockets[index];
+    listener->kind = SIM_SOCKET_LISTENER;
+    snprintf(listener->address, sizeof listener->address, "%s", address);
+    for (int i = 0; i < sim.strays; i++)
+        outside_connects(rank, listener, NULL);
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.hostile[i] && i != rank->number)
+            outside_connects(rank, listener, sim.hostile[i]);
+    sim_changed();
+    return index;
+}
+
+int sim_accept(struct sim_rank *rank, int index, int64_t deadline)
+{
+    for (;;) {
+        struct sim_socket *listener = get(rank, index, SIM_SOCKET_LISTENER);
+        if (!listener)
+            return -EBADF;
+        if (listener->waiting > 0) {
+            int accepted = listener->backlog[0];
+            listener->waiting--;
+            memmove(listener->backlog, listener->backlog + 1,
+                    (size_t)listener->waiting * sizeof listener->backlog[0]);
+            return accepted;
+        }
+        if (sim.now >= deadline)
+            return -ETIMEDOUT;
+        sim_wait(rank, deadline, "a connection");
+    }
+}
+
+/* A hostile coordinator: it takes everyone and says its piece. */
+static int connect_to_hostile(struct sim_rank *rank)
+{
+    const struct scn_statement *hostile = sim.hostile[0];
+    int ours, theirs;
+    if (!join(rank->number, &ours, -1, &theirs))
+        return -EMFILE;
+    sim.outside[theirs].mute = true;
+    append(&rank->sockets[ours], hostile->u.peer.bytes,
+           (size_t)hostile->u.peer.count);
+    return ours;
+}
+
+int sim_connect(struct sim_rank *rank, const char *address, int64_t deadline)
+{
+    (void)deadline; /* a refusal comes at once, and so does a connection */
+    if (sim.hostile[0] && !sim.recovering &&
+        strcmp(address, sim.ranks[0].coordinator) == 0)
+        return connect_to_hostile(rank);
+    for (int i = 0; i < sim.rank_count; i++) {
+        struct sim_rank *server = &sim.ranks[i];
+        for (int k = 0; k < SIM_SOCKETS_MAX; k++) {
+            struct sim_socket *listener = &server->sockets[k];
+            int ours, theirs;
+            if (listener->kind != SIM_SOCKET_LISTENER ||
+                strcmp(listener->address, address) != 0)
+                continue;
+            if (listener->waiting == SIM_SOCKETS_MAX)
+                return -ECONNREFUSED;
+            if (!join(rank->number, &ours, i, &theirs))
+                return -EMFILE;
+            listener->backlog[listener->waiting++] = theirs;
+            sim_changed();
+            return ours;
+        }
+    }
+    return -ECONNREFUSED;
+}
+
+/* Both ends of a connection learn that no more bytes will come. */
+static void cut(struct sim_socket *socket)
+{
+    struct sim_socket *other = other_end(socket);
+    socket->other_closed = true;
+    if (other)
+        other->other_closed = true;
+    sim_changed();
+}
+
+/* One byte range of a send, past the channel's faults. */
+static long deliver(struct sim_rank *rank, struct sim_socket *socket,
+                    const char *data, size_t length)
+{
+    struct sim_socket *other = other_end(socket);
+    long from = rank->channel_sent, pass = (long)length;
+    bool closes = false;
+    rank->channel_sent += (long)length;
+    if (rank->channel_close >= 0 && from + pass >= rank->channel_close) {
+        pass = rank->channel_close > from ? rank->channel_close - from : 0;
+        closes = true;
+    }
+    if (rank->channel_silent >= 0 && from + pass > rank->channel_silent)
+        pass = rank->channel_silent > from ? rank->channel_silent - from : 0;
+    if (pass > 0 && other && !socket->mute) {
+        int status = append(other, data, (size_t)pass);
+        if (status < 0)
+            return status;
+        if (rank->channel_garble >= from && rank->channel_garble < from + pass)
+            other->bytes[other->length - (size_t)pass +
+                         (size_t)(rank->channel_garble - from)] ^= (char)0xff;
+        sim_changed();
+    }
+    if (closes)
+        cut(socket);
+    return (long)length;
+}
+
+long sim_send(struct sim_rank *rank, int index, const void *data, size_t length)
+{
+    struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM), *other;
+    if (!socket)
+        return -EBADF;
+    for (;;) {
+        other = other_end(socket);
+        if (socket->other_closed || (!other && socket->other_owner >= 0))
+            return -EPIPE;
+        if (!other || other->mute ||
+            other->length - other->head + length <= BYTES_MAX)
+            break;
+        if (length > BYTES_MAX && other->length == other->head)
+            length = BYTES_MAX;
+        else
+            sim_wait(rank, SIM_FOREVER, "room to send");
+    }
+    return deliver(rank, socket, data, length);
+}
+
+long sim_recv(struct sim_rank *rank, int index, void *data, size_t length,
+              int64_t deadline)
+{
+    for (;;) {
+        struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
+        size_t there;
+        if (!socket)
+            return -EBADF;
+        there = socket->length - socket->head;
+        if (there > 0) {
+            if (length > there)
+                length = there;
+            memcpy(data, socket->bytes + socket->head, length);
+            socket->head += length;
+            if (socket->head > BYTES_MAX / 2) {
+                memmove(socket->bytes, socket->bytes + socket->head,
+                        socket->length - socket->head);
+                socket->length -= socket->head;
+                socket->head = 0;
+            }
+            return (long)length;
+        }
+        if (socket->other_closed)
+            return 0;
+        if (sim.now >= deadline)
+            return -ETIMEDOUT;
+        sim_wait(rank, deadline, "bytes of the side channel");
+    }
+}
+
+static bool has_something(const struct sim_socket *socket)
+{
+    if (socket->kind == SIM_SOCKET_LISTENER)
+        return socket->waiting > 0;
+    return socket->length > socket->head || socket->other_closed;
+}
+
+int sim_wait_sockets(struct sim_rank *rank, const int *sockets, int count,
+                     int64_t deadline)
+{
+    for (;;) {
+        for (int i = 0; i < count; i++) {
+            if (sockets[i] < 0 || sockets[i] >= SIM_SOCKETS_MAX ||
+                rank->sockets[sockets[i]].kind == SIM_SOCKET_FREE)
+                return -EBADF;
+            if (has_something(&rank->sockets[sockets[i]]))
+                return i;
+        }
+        if (sim.now >= deadline)
+            return -ETIMEDOUT;
+        sim_wait(rank, deadline, "the side channel");
+    }
+}
+
+int sim_socket_alive(struct sim_rank *rank, int index)
+{
+    struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
+    return socket &&
+           (!socket->other_closed || socket->length > socket->head);
+}
+
+const char *sim_socket_peer(struct sim_rank *rank, int index)
+{
+    static const char *const names[SCN_RANKS_MAX] = {
+        "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4",
+        "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"};
+    struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
+    if (!socket || socket->other_owner < 0)
+        return "10.0.9.9";
+    return names[socket->other_owner];
+}
+
+static void release(struct sim_rank *rank, struct sim_socket *socket)
+{
+    if (socket->kind == SIM_SOCKET_LISTENER)
+        for (int i = 0; i < socket->waiting; i++)
+            release(rank, &rank->sockets[socket->backlog[i]]);
+    else
+        cut(socket);
+    socket->kind = SIM_SOCKET_FREE;
+}
+
+void sim_close(struct sim_rank *rank, int index)
+{
+    if (index < 0 || index >= SIM_SOCKETS_MAX ||
+        rank->sockets[index].kind == SIM_SOCKET_FREE)
+        return;
+    release(rank, &rank->sockets[index]);
+    sim_changed();
+}
+
+void sim_sockets_end(struct sim_rank *rank)
+{
+    for (int i = 0; i < SIM_SOCKETS_MAX; i++)
+        sim_close(rank, i);
+}
+
+int sim_sockets_open(const struct sim_rank *rank)
+{
+    int count = 0;
+    for (int i = 0; i < SIM_SOCKETS_MAX; i++)
+        if (rank->sockets[i].kind != SIM_SOCKET_FREE)
+            count++;
+    return count;
+}
+
+void sim_sockets_reset(void)
+{
+    for (int i = 0; i < SIM_SOCKETS_MAX; i++)
+        sim.outside[i].kind = SIM_SOCKET_FREE;
+    for (int i = 0; i < SCN_RANKS_MAX; i++)
+        for (int k = 0; k < SIM_SOCKETS_MAX; k++)
+            sim.ranks[i].sockets[k].kind = SIM_SOCKET_FREE;
+}
+
+static void free_bytes(struct sim_socket *sockets)
+{
+    for (int i = 0; i < SIM_SOCKETS_MAX; i++) {
+        free(sockets[i].bytes);
+        sockets[i].bytes = NULL;
+        sockets[i].room = 0;
+    }
+}
+
+void sim_sockets_free(void)
+{
+    free_bytes(sim.outside);
+    for (int i = 0; i < SCN_RANKS_MAX; i++)
+        free_bytes(sim.ranks[i].sockets);
+}

@@ -1,0 +1,154 @@
+/*
+ * state.h: the state of one run; for the files of sim/ only.
+ *
+ * There is one simulation in a process, `sim`. It keeps its memory, stacks and
+ * world between runs, because a fresh page costs more than a whole start-up.
+ *
+ * A rank is in one of these states:
+ *   RUNNABLE  it goes on when its turn comes
+ *   WAITING   until something changes, or its deadline
+ *   DONE      its program has returned
+ *   ENDED     its process is gone: crashed, or ended by the plan
+ *   STOPPED   it will never run again, but its process is there: hung, spinning
+ * sim_changed() makes every WAITING rank RUNNABLE: ranks look for themselves
+ * whether it concerned them. With at most eight ranks that is cheaper than
+ * knowing.
+ */
+#ifndef SIM_STATE_H
+#define SIM_STATE_H
+
+#include "sim/fiber.h"
+#include "sim/mutate.h" /* struct scn_random */
+#include "sim/run.h"
+
+#define SIM_GROUPS_MAX 8
+#define SIM_SOCKETS_MAX 32 /* of one rank, and of the outside world */
+#define SIM_BLOCKS_MAX 4096
+
+enum sim_state { SIM_RUNNABLE, SIM_WAITING, SIM_DONE, SIM_ENDED, SIM_STOPPED };
+
+struct sim_block {
+    char *address;
+    size_t size;
+    bool live;
+};
+
+/* One end of a connection, or a listener. */
+struct sim_socket {
+    enum { SIM_SOCKET_FREE, SIM_SOCKET_LISTENER, SIM_SOCKET_STREAM } kind;
+    char address[SCN_WORD_MAX]; /* of a listener */
+    /* Of a stream: its other end. owner -1: a hostile peer or a stray. */
+    int other_owner, other_index;
+    bool other_closed; /* no more bytes will come */
+    bool mute;         /* what is sent here is swallowed */
+    char *bytes;       /* received and not yet read */
+    size_t head, length, room;
+    int backlog[SIM_SOCKETS_MAX]; /* of a listener: own streams to accept */
+    int waiting;
+};
+
+struct sim_rank {
+    int number;
+    enum sim_state state;
+    struct fiber *fiber;
+    int64_t deadline;
+    const char *waits_for;  /* for the report of a hang */
+    unsigned empty_polls;   /* in a row with nothing changed */
+    unsigned long empty_at; /* sim.epoch then */
+    unsigned long looked_at; /* sim.epoch at the last sim_wait_change() */
+    unsigned idle_calls;    /* calls since anything changed: a spin */
+    unsigned long idle_at;
+
+    int size; /* rows of its device file */
+    struct sim_cell cells[SCN_RANKS_MAX + 1][SCN_RANKS_MAX + 1];
+    const char *coordinator;
+    bool library_absent;
+    const char *library_without;
+
+    struct sim_socket sockets[SIM_SOCKETS_MAX];
+    long channel_sent;  /* bytes over all its connections */
+    long channel_close; /* -1: never */
+    long channel_silent;
+    long channel_garble;
+
+    char *arena; /* reserved, see memory.c */
+    size_t arena_used;
+    struct sim_block *blocks;
+    int block_count;
+
+    void *groups[SIM_GROUPS_MAX];
+    int group_count;
+    bool planned_end; /* the plan ended or stopped it: not its fault */
+    struct sim_rank_result *result;
+};
+
+struct sim {
+    struct vf_world *world;
+    struct sim_rank ranks[SCN_RANKS_MAX];
+    int rank_count;
+    int current; /* the rank whose fiber runs, or -1 */
+    int64_t now;
+    unsigned long epoch; /* counts changes */
+    struct scn_random random;
+    uint32_t seed;
+    bool ring;
+    bool recovering; /* second start, faults lifted */
+    const struct scn *scenario;
+    struct scn complete; /* with defaults filled in */
+    const struct sim_options *options;
+    struct sim_result *result;
+    struct sim_socket outside[SIM_SOCKETS_MAX]; /* hostile peers and strays */
+    int strays;
+    const struct scn_statement *hostile[SCN_RANKS_MAX];
+};
+
+extern struct sim sim;
+
+/* schedule.c: who runs next, time, hangs */
+void sim_schedule(void);
+void sim_changed(void);
+/* The current rank goes no further, in this state. Does not return. */
+void sim_stop_rank(struct sim_rank *rank, enum sim_state state);
+/* A rank's outcome becomes at least this bad. */
+void sim_outcome(struct sim_rank *rank, enum scn_outcome outcome,
+                 const char *title, const char *message);
+/* For hooks.step and hooks.empty. */
+void sim_step(struct sim_rank *rank);
+void sim_empty(struct sim_rank *rank);
+
+/* memory.c */
+int sim_memory_open(struct sim_rank *rank);
+void sim_memory_reset(struct sim_rank *rank);
+void sim_memory_close(struct sim_rank *rank);
+bool sim_memory_alive(const void *address, size_t length);
+/* Live allocations and their bytes. */
+int sim_memory_live(const struct sim_rank *rank, size_t *bytes);
+
+/* socket.c */
+void sim_sockets_reset(void);
+void sim_sockets_end(struct sim_rank *rank); /* its process is gone */
+int sim_sockets_open(const struct sim_rank *rank);
+void sim_sockets_free(void);
+
+/* setup.c: the world as the scenario says */
+int sim_setup(const struct scn *scenario, struct scn_error *error);
+/* The faults go, the rest stays: for the second start. */
+void sim_lift_faults(void);
+
+/* program.c: what each rank runs */
+void sim_program(void *rank);
+
+/* data.c: inputs, and whether the outputs are right */
+void sim_data_input(void *data, int rank, size_t count, enum scn_type type);
+bool sim_data_is_sum(const void *data, int ranks, size_t count,
+                     enum scn_type type);
+void *sim_data_buffer(int rank, int which, size_t bytes); /* kept */
+void sim_data_free(void);
+
+/* verdict.c: what a fixed subject promises */
+void sim_verdict(const struct scn *scenario, struct sim_result *result);
+
+/* stack.c */
+void sim_stack(char *text, size_t room);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * subject.h: what can be driven.
+ *
+ * A subject is a program for one rank, cut into the operations that a scenario
+ * can `run`. Its functions are called on the rank's fiber, in the scenario's
+ * order. Each answers 0, or -1 with an error filled in; a group that failed to
+ * start counts as not started, and operations without a group are skipped.
+ */
+#ifndef SIM_SUBJECT_H
+#define SIM_SUBJECT_H
+
+#include "sim/rank.h"
+
+/* An error as a program reports it. */
+struct sim_failure {
+    int code;          /* the subject's own; 0 if it has none */
+    char message[512]; /* as its user sees it */
+};
+
+struct sim_subject {
+    const char *name;
+    const char *about; /* one line for `verbfault list` */
+    /* Must keep design.md's promises: any outcome but `ready` with exact
+     * data, or `error` where something is wrong, is a finding. */
+    bool fixed;
+    /* It calls sim_wait() itself when it found nothing to do; poll_cq then
+     * returns at once. Else an empty poll_cq waits in its place. */
+    bool waits;
+    /* Starts a group; *group is the subject's own. */
+    int (*init)(struct sim_rank *rank, void **group,
+                struct sim_failure *failure);
+    int (*all_sum)(struct sim_rank *rank, void *group, const void *input,
+                   void *output, size_t count, enum scn_type type,
+                   struct sim_failure *failure);
+    int (*barrier)(struct sim_rank *rank, void *group,
+                   struct sim_failure *failure);
+    /* Ends the group and frees it, whatever it answers. */
+    int (*finalize)(struct sim_rank *rank, void *group,
+                    struct sim_failure *failure);
+};
+
+/* The n-th subject, or NULL past the last. */
+const struct sim_subject *sim_subject_at(int n);
+const struct sim_subject *sim_subject_by_name(const char *name);
+
+#endif

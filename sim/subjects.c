@@ -1,0 +1,29 @@
+/* The table of subjects. */
+#include "sim/subject.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/subjects/subjects.h"
+
+static const struct sim_subject *const subjects[] = {
+    &sim_subject_legacy_2026_04,
+    &sim_subject_legacy_2026_08_04,
+    &sim_subject_legacy_2026_08_22,
+    &sim_subject_cjaccl,
+};
+
+#define COUNT ((int)(sizeof subjects / sizeof subjects[0]))
+
+const struct sim_subject *sim_subject_at(int n)
+{
+    return n >= 0 && n < COUNT ? subjects[n] : NULL;
+}
+
+const struct sim_subject *sim_subject_by_name(const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (strcmp(subjects[i]->name, name) == 0)
+            return subjects[i];
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/*
+ * What a fixed subject promises (design.md), on every scenario there is:
+ *
+ *   1. never a crash, hang, spin, leak or contract violation;
+ *   2. nothing wrong in the scenario: ready everywhere, exact results;
+ *   3. something wrong: an error that says so, within its deadline, or ready
+ *      with exact results; never wrong data;
+ *   4. afterwards everything is released, and a new start without the faults
+ *      works in the same process.
+ */
+#include "sim/state.h"
+
+#include <stdio.h>
+
+/* Every `run` may use its own deadline up, plus one for the clean-up. */
+#define DEADLINE_NS ((int64_t)600 * 1000000000)
+
+static bool worse_than_error(const struct sim_rank_result *rank)
+{
+    return rank->outcome > SCN_ERROR || rank->findings > 0;
+}
+
+static int64_t deadline(const struct scn *scenario)
+{
+    int64_t runs = 1;
+    for (int i = 0; i < scenario->count; i++) {
+        const struct scn_statement *statement = &scenario->statements[i];
+        if (statement->kind == SCN_RUN)
+            runs++;
+        /* A late completion is the scenario's time, not the subject's. */
+        if (statement->kind == SCN_FAULT &&
+            statement->u.fault.effect == VF_EFFECT_DELAY)
+            runs++;
+    }
+    return runs * DEADLINE_NS;
+}
+
+static void check_rank(struct sim_result *result, int number, bool sound)
+{
+    const struct sim_rank_result *rank = &result->rank[number];
+    if (worse_than_error(rank))
+        snprintf(result->broken, sizeof result->broken,
+                 "rank %d: %s: %s (promise 1: never)", number,
+                 scn_outcome_name(rank->outcome),
+                 rank->title[0] ? rank->title : rank->finding[0].title);
+    else if (rank->outcome == SCN_ERROR && sound)
+        snprintf(result->broken, sizeof result->broken,
+                 "rank %d: error although nothing is wrong (promise 2): %.120s",
+                 number, rank->message);
+    else if (rank->outcome == SCN_ERROR && rank->message[0] == '\0')
+        snprintf(result->broken, sizeof result->broken,
+                 "rank %d: an error that says nothing (promise 3)", number);
+}
+
+void sim_verdict(const struct scn *scenario, struct sim_result *result)
+{
+    bool sound = scn_is_sound(scenario);
+    result->broken[0] = '\0';
+    for (int i = 0; i < sim.rank_count && result->broken[0] == '\0'; i++)
+        if (!sim.ranks[i].planned_end || sim.recovering)
+            check_rank(result, i, sound);
+    if (result->broken[0] == '\0' && sim.now > deadline(scenario))
+        snprintf(result->broken, sizeof result->broken,
+                 "took %lld s (promise 3: within the deadline)",
+                 (long long)(sim.now / 1000000000));
+    if (result->broken[0] == '\0' && result->recovery_tried &&
+        !result->recovered)
+        snprintf(result->broken, sizeof result->broken,
+                 "no second start (promise 4): %.180s",
+                 result->recovery_message);
+}
