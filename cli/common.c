@@ -58,7 +58,8 @@ bool cli_number(const char *option, const char *text, long low, long high,
     if (errno == 0 && end != text && *end == '\0' && *number >= low &&
         *number <= high)
         return true;
-    fprintf(stderr, "verbfault: %s takes a number from %ld to %ld, not \"%s\"\n",
+    fprintf(stderr,
+            "verbfault: %s takes a number from %ld to %ld, not \"%s\"\n",
             option, low, high, text);
     return false;
 }

@@ -14,10 +14,11 @@ static const char help[] =
 
 int cli_fmt(int argc, char **argv)
 {
-    static const struct option options[] = {{"full", no_argument, NULL, 'f'},
-                                            {"canonical", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"full", no_argument, NULL, 'f'},
+        {"canonical", no_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     static struct cli_file file;
     bool full = false, canonical = false;
     int option;

@@ -68,10 +68,9 @@ static void list_effects(void)
         [VF_EFFECT_HANG] = "the process stops here for ever",
     };
     for (int effect = 0; effect < VF_EFFECT_COUNT; effect++)
-        printf("effect %-10s %-13s %s\n",
-               vf_effect_name((enum vf_effect)effect),
-               value_word(vf_effect_value((enum vf_effect)effect)),
-               about[effect]);
+        printf(
+            "effect %-10s %-13s %s\n", vf_effect_name((enum vf_effect)effect),
+            value_word(vf_effect_value((enum vf_effect)effect)), about[effect]);
 }
 
 static void list_outcomes(void)
@@ -87,8 +86,8 @@ static void list_outcomes(void)
         [SCN_CRASH] = "a fault: segmentation fault or memory error",
     };
     for (int outcome = 0; outcome < SCN_OUTCOME_COUNT; outcome++)
-        printf("outcome %-11s %s\n", scn_outcome_name((enum scn_outcome)outcome),
-               about[outcome]);
+        printf("outcome %-11s %s\n",
+               scn_outcome_name((enum scn_outcome)outcome), about[outcome]);
 }
 
 static void list_types(void)

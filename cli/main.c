@@ -5,12 +5,14 @@
 #include <string.h>
 
 static const char help[] =
-    "verbfault finds, minimizes and replays what makes RDMA programs crash when\n"
+    "verbfault finds, minimizes and replays what makes RDMA programs crash "
+    "when\n"
     "their device misbehaves, with no RDMA device and no kernel module.\n"
     "\n"
     "usage: verbfault SUBCOMMAND [OPTIONS] [FILE...]\n"
     "\n"
-    "  replay FILE...    run scenarios on every subject and compare what became\n"
+    "  replay FILE...    run scenarios on every subject and compare what "
+    "became\n"
     "                    of them with what the file expects\n"
     "  trace FILE        the verbs calls of a run, one a line, like strace\n"
     "  minimize FILE     the smallest scenario with the same finding\n"

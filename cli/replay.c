@@ -13,7 +13,8 @@ static const char help[] =
     "  FILE  SUBJECT  OUTCOME  as expected|UNEXPECTED|-  TITLE\n"
     "\n"
     "\"-\": the file expects nothing of that subject. For a subject that must\n"
-    "keep its promises (cjaccl) a broken promise is unexpected in any case; and\n"
+    "keep its promises (cjaccl) a broken promise is unexpected in any case; "
+    "and\n"
     "after its run the faults are lifted and it must start again.\n"
     "\n"
     "  --subject S    only this subject; may be given again\n"
@@ -65,8 +66,7 @@ static void print_details(const struct scn_statement *expected,
         printf("    rank %d: %s%s%s%s%s\n", i,
                scn_outcome_name(result->rank[i].outcome),
                result->rank[i].title[0] ? ": " : "", result->rank[i].title,
-               result->rank[i].message[0] ? ": " : "",
-               result->rank[i].message);
+               result->rank[i].message[0] ? ": " : "", result->rank[i].message);
     if (verbose && result->recovery_tried)
         printf("    faults lifted, started again: %s\n",
                result->recovered ? "ready" : result->recovery_message);

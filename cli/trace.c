@@ -11,7 +11,8 @@ static const char help[] =
     "\n"
     "  r0 #17 reg_mr(pd=1, len=8192, access=0x7) = NULL ENOMEM (planned)\n"
     "\n"
-    "is rank 0's 17th call, and says which objects it named, what it answered,\n"
+    "is rank 0's 17th call, and says which objects it named, what it "
+    "answered,\n"
     "and whether the scenario planned that. Polls that found nothing are\n"
     "counted but not shown. Then what became of each rank, on standard error.\n"
     "\n"
@@ -56,9 +57,8 @@ int cli_trace(int argc, char **argv)
         {NULL, 0, NULL, 0}};
     static struct cli_file file;
     static struct sim_result result;
-    struct sim_options run = {.trace = print_line,
-                              .finding = print_finding,
-                              .stacks = true};
+    struct sim_options run = {
+        .trace = print_line, .finding = print_finding, .stacks = true};
     struct scn_error error;
     int option, status;
     run.subject = sim_subject_by_name("cjaccl");

@@ -20,7 +20,8 @@
  *   verbfault replay FILE         all subjects
  *
  * VERBFAULT_ALSO=hang,leak,... makes those outcomes findings of the quarry too;
- * VERBFAULT_ONLY=TITLE passes over every finding but those of that title.
+ * VERBFAULT_ONLY=TITLE passes over every finding but those of that title;
+ * VERBFAULT_MUTATE=0 runs the corpus over and over as it is, to measure.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -50,12 +51,15 @@ static unsigned char counters[COUNTERS];
 static const struct sim_subject *subject;
 static bool wanted[SCN_OUTCOME_COUNT];
 static const char *only; /* this title, or NULL: any */
+static bool mutate = true;
 
 static void read_wanted(void)
 {
     const char *also = getenv("VERBFAULT_ALSO");
     char words[256], *word;
+    const char *word_mutate = getenv("VERBFAULT_MUTATE");
     only = getenv("VERBFAULT_ONLY");
+    mutate = !word_mutate || strcmp(word_mutate, "0") != 0;
     wanted[SCN_CRASH] = true;
     if (!also)
         return;
@@ -68,6 +72,15 @@ static void read_wanted(void)
         }
         wanted[outcome] = true;
     }
+}
+
+/* The inputs that libFuzzer copies for each run must not walk through fresh
+ * memory: nothing here looks for a use of freed heap memory that old. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=1:detect_stack_use_after_return=0";
 }
 
 static void set_up(void)
@@ -95,6 +108,7 @@ static void print_scenario(const struct scn *scenario)
 
 struct calls {
     int total, seen;
+    bool found; /* total is that of the calls before the finding */
 };
 
 static void count_calls(void *context, int rank, const char *line)
@@ -102,7 +116,14 @@ static void count_calls(void *context, int rank, const char *line)
     struct calls *calls = context;
     (void)rank;
     (void)line;
-    calls->total++;
+    calls->total += !calls->found;
+}
+
+static void mark_finding(void *context, const struct vf_finding *finding)
+{
+    struct calls *calls = context;
+    (void)finding;
+    calls->found = true;
 }
 
 static void print_calls(void *context, int rank, const char *line)
@@ -117,10 +138,11 @@ static void print_calls(void *context, int rank, const char *line)
 static void report(const struct scn *scenario, const struct sim_result *first)
 {
     static struct sim_result again;
-    struct calls calls = {0, 0};
+    struct calls calls = {0, 0, false};
     struct sim_options options = {.subject = subject,
                                   .recover = subject->fixed,
                                   .trace = count_calls,
+                                  .finding = mark_finding,
                                   .context = &calls};
     struct scn_error error;
     fprintf(stderr, "\n==== verbfault: %s: %s: %s\n", subject->name,
@@ -130,6 +152,7 @@ static void report(const struct scn *scenario, const struct sim_result *first)
     fprintf(stderr, "---- the last calls before it\n");
     sim_run(scenario, &options, &again, &error);
     options.trace = print_calls;
+    options.finding = NULL;
     options.keep_going = true;
     sim_run(scenario, &options, &again, &error);
     fprintf(stderr, "==== verbfault: it went on past the finding\n");
@@ -140,8 +163,7 @@ static bool is_finding(const struct sim_result *result)
 {
     if (only && strcmp(only, result->title) != 0)
         return false;
-    return subject->fixed ? result->broken[0] != '\0'
-                          : wanted[result->outcome];
+    return subject->fixed ? result->broken[0] != '\0' : wanted[result->outcome];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -181,8 +203,7 @@ static void parse_or_empty(struct scn *scenario, const uint8_t *data,
 {
     struct scn_error error;
     scenario->count = 0;
-    if (size > 0 &&
-        scn_parse(scenario, (const char *)data, size, &error) != 0)
+    if (size > 0 && scn_parse(scenario, (const char *)data, size, &error) != 0)
         scenario->count = 0;
 }
 
@@ -192,6 +213,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
     static struct scn scenario;
     struct scn_random random;
     size_t length;
+    set_up();
+    if (!mutate)
+        return size;
     scn_random_seed(&random, seed);
     parse_or_empty(&scenario, data, size);
     scn_mutate(&scenario, &random);
@@ -205,6 +229,13 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
 {
     static struct scn a, b, result;
     struct scn_random random;
+    set_up();
+    if (!mutate) {
+        if (one_size > max_size)
+            return 0;
+        memcpy(out, one, one_size);
+        return one_size;
+    }
     scn_random_seed(&random, seed);
     parse_or_empty(&a, one, one_size);
     parse_or_empty(&b, other, other_size);

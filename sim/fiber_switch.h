@@ -61,7 +61,8 @@ static inline void *fiber_first_frame(char *stack_top, void (*entry)(void *),
                                       void *argument)
 {
     uint64_t *sp = (uint64_t *)(void *)stack_top;
-    *--sp = 0; /* keeps the stack 16-byte aligned at the call */
+    *--sp = 0; /* two words keep the stack 16-byte aligned at the call */
+    *--sp = 0;
     *--sp = (uint64_t)(uintptr_t)fiber_thunk;
     *--sp = 0;                              /* rbp */
     *--sp = 0;                              /* rbx */

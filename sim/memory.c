@@ -69,7 +69,7 @@ static size_t poisoned_part(size_t size)
     return size < POISON_BYTES ? size : POISON_BYTES;
 }
 
-static bool written(const char *line, size_t size)
+SANITIZER_SKIPS static bool written(const char *line, size_t size)
 {
     uint64_t bits = 0, word;
     if (size < LINE) {
@@ -84,7 +84,7 @@ static bool written(const char *line, size_t size)
     return bits != 0;
 }
 
-static void clear_block(const struct sim_block *block)
+SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
 {
     if (block->size > PAGE && !written(block->address, LINE))
         return;
@@ -125,6 +125,12 @@ void sim_memory_reset(struct sim_rank *rank)
     rank->arena_used = 0;
 }
 
+void sim_memory_end(struct sim_rank *rank)
+{
+    for (int i = 0; i < rank->block_count; i++)
+        rank->blocks[i].live = false;
+}
+
 void *sim_alloc(struct sim_rank *rank, size_t alignment, size_t size)
 {
     size_t start, end;
@@ -154,7 +160,8 @@ void *sim_alloc(struct sim_rank *rank, size_t alignment, size_t size)
 }
 
 /* The block that holds the address: they are in the order of addresses. */
-static struct sim_block *find(const struct sim_rank *rank, const char *address)
+SANITIZER_SKIPS static struct sim_block *find(const struct sim_rank *rank,
+                                              const char *address)
 {
     int low = 0, high = rank->block_count;
     while (low < high) {

@@ -44,14 +44,14 @@ long scn_minimize(struct scn *scenario, const struct minimize *how);
 
 /* What scn_simpler() made of it. */
 enum scn_simpler {
-    SCN_SIMPLER_END,    /* there is no n-th simpler version */
+    SCN_SIMPLER_END,     /* there is no n-th simpler version */
     SCN_SIMPLER_INVALID, /* there is, but it contradicts itself */
-    SCN_SIMPLER_MADE    /* result is it, in canonical form */
+    SCN_SIMPLER_MADE     /* result is it, in canonical form */
 };
 /*
  * The n-th simpler version of one statement, from 0: result is the scenario
  * with it in place. The versions are those of step 4; the table of them is in
- * minimize.c. Fewer ranks come twice: statements about the ranks that are gone
+ * simpler.c. Fewer ranks come twice: statements about the ranks that are gone
  * are moved to the last one left, or dropped. A rank also changes places with
  * rank 0 in every statement, where that makes the ranks smaller as a whole.
  * That a scenario is 1-minimal means: it holds for no scenario without one

@@ -100,28 +100,28 @@ static void any_name(const struct change *change, char *name)
 
 static int any_errno(const struct change *change)
 {
-    static const int usual[] = {ENOMEM, EINVAL, EBUSY,  EAGAIN, EIO,    ENODEV,
-                                EPERM,  EACCES, ENOSYS, EINTR,  ENOENT, EMFILE,
-                                ENOSPC, EFAULT, ENXIO,  ETIMEDOUT};
+    static const int usual[] = {
+        ENOMEM, EINVAL, EBUSY,  EAGAIN, EIO,    ENODEV, EPERM, EACCES,
+        ENOSYS, EINTR,  ENOENT, EMFILE, ENOSPC, EFAULT, ENXIO, ETIMEDOUT};
     if (one_in(change->random, 16))
-        return 1 + below(change->random, one_in(change->random, 4) ? 4095 : 133);
+        return 1 +
+               below(change->random, one_in(change->random, 4) ? 4095 : 133);
     return ONE_OF(change->random, usual);
 }
 
 static void any_address(const struct change *change, char *word)
 {
     static const char *const addresses[] = {
-        "10.0.0.1:9000", "[::1]:9000",      "localhost:9000", "10.0.0.1",
-        "10.0.0.1:0",    "10.0.0.1:70000",  "a:b:c",          "",
-        "10.0.0.1:-1",   "999.0.0.1:9000",  ":9000",          "[::1]",
-        "10.0.0.2:9000", "10.0.0.1:9000 ",  "10.0.0.1:x",     "[::1:9000"};
+        "10.0.0.1:9000", "[::1]:9000",     "localhost:9000", "10.0.0.1",
+        "10.0.0.1:0",    "10.0.0.1:70000", "a:b:c",          "",
+        "10.0.0.1:-1",   "999.0.0.1:9000", ":9000",          "[::1]",
+        "10.0.0.2:9000", "10.0.0.1:9000 ", "10.0.0.1:x",     "[::1:9000"};
     strcpy(word, ONE_OF(change->random, addresses));
 }
 
-static enum vf_effect any_effect(const struct change *change,
-                                 enum vf_verb verb)
+static enum vf_effect any_effect(const struct change *change, enum vf_verb verb)
 {
-    int fitting[VF_EFFECT_COUNT], count = 0;
+    int fitting[VF_EFFECT_COUNT] = {0}, count = 0;
     for (int effect = 0; effect < VF_EFFECT_COUNT; effect++) {
         if (vf_effect_fits((enum vf_effect)effect, verb))
             fitting[count++] = effect;
@@ -141,16 +141,17 @@ static int any_value(const struct change *change, enum vf_effect effect,
     case VF_VALUE_STATUS:
         return below(random, 23);
     case VF_VALUE_NUMBER:
-        return one_in(random, 2) ? -1 - (number_near(random, -1 - old, SCN_RETURN_MAX - 1))
-                                 : number_near(random, old, SCN_RETURN_MAX);
+        return one_in(random, 2)
+                   ? -1 - (number_near(random, -1 - old, SCN_RETURN_MAX - 1))
+                   : number_near(random, old, SCN_RETURN_MAX);
     case VF_VALUE_MILLISECONDS:
         return 1 + number_near(random, old - 1, SCN_DELAY_MAX - 1);
     }
     return 0;
 }
 
-static void change_profile(const struct change *change,
-                           struct scn_statement *s, int field)
+static void change_profile(const struct change *change, struct scn_statement *s,
+                           int field)
 {
     int count = 0;
     (void)field;
@@ -191,8 +192,8 @@ static void change_device(const struct change *change, struct scn_statement *s,
     else if (field == 3)
         s->u.device.no_ipv4 = one_in(random, 8) != s->u.device.no_ipv4;
     else if (one_in(random, 4))
-        *limits[field - 4] = number_near(random, *limits[field - 4],
-                                         SCN_LIMIT_MAX);
+        *limits[field - 4] =
+            number_near(random, *limits[field - 4], SCN_LIMIT_MAX);
     else
         *limits[field - 4] = -1;
 }
@@ -232,9 +233,8 @@ static void change_cell(const struct change *change, struct scn_statement *s,
     else if (field == 2)
         s->u.cell.column = below(random, rows);
     else if (field == 3)
-        s->u.cell.count = one_in(random, 2)
-                              ? 1
-                              : below(random, SCN_NAMES_MAX + 1);
+        s->u.cell.count =
+            one_in(random, 2) ? 1 : below(random, SCN_NAMES_MAX + 1);
     else if (one_in(random, 8))
         s->u.cell.names[field - 4][0] = '\0';
     else
@@ -259,8 +259,8 @@ static void change_coordinator(const struct change *change,
         any_address(change, s->u.text.word);
 }
 
-static void change_library(const struct change *change,
-                           struct scn_statement *s, int field)
+static void change_library(const struct change *change, struct scn_statement *s,
+                           int field)
 {
     enum vf_verb verb = (enum vf_verb)below(change->random, VF_VERB_COUNT);
     if (field == 0) {
@@ -300,8 +300,8 @@ static void change_fault(const struct change *change, struct scn_statement *s,
     }
 }
 
-static void change_channel(const struct change *change,
-                           struct scn_statement *s, int field)
+static void change_channel(const struct change *change, struct scn_statement *s,
+                           int field)
 {
     struct scn_random *random = change->random;
     if (field == 0)
@@ -344,8 +344,8 @@ static void change_peer(const struct change *change, struct scn_statement *s,
         change_bytes(change, s);
 }
 
-static void change_nothing(const struct change *change,
-                           struct scn_statement *s, int field)
+static void change_nothing(const struct change *change, struct scn_statement *s,
+                           int field)
 {
     (void)change;
     (void)s;
@@ -370,8 +370,8 @@ static void change_run(const struct change *change, struct scn_statement *s,
     else if (field == 1)
         s->u.run.type = (enum scn_type)below(random, SCN_TYPE_COUNT);
     else /* a large collective takes long: seldom */
-        s->u.run.count = number_near(random, s->u.run.count,
-                                     one_in(random, 32) ? SCN_COUNT_MAX : 16384);
+        s->u.run.count = number_near(
+            random, s->u.run.count, one_in(random, 32) ? SCN_COUNT_MAX : 16384);
 }
 
 static void change_expect(const struct change *change, struct scn_statement *s,
@@ -472,8 +472,7 @@ static bool duplicate(struct scn *scenario, const struct change *change)
     if (scenario->count == 0 || scenario->count >= ADD_UP_TO)
         return false;
     int at = below(change->random, scenario->count);
-    struct scn_statement *s =
-        scn_add(scenario, scenario->statements[at].kind);
+    struct scn_statement *s = scn_add(scenario, scenario->statements[at].kind);
     *s = scenario->statements[at];
     if (s->kind != SCN_RUN)
         alter_at(scenario, change, scenario->count - 1);
@@ -562,7 +561,8 @@ static void add_runs(struct scn *scenario, struct scn_random *random)
     }
     if (!last && !one_in(random, 8))
         add_run(scenario, SCN_INIT);
-    if (last && last->u.run.operation == SCN_INIT && one_in(random, 3))
+    if (last && last->u.run.operation == SCN_INIT &&
+        scenario->count < ADD_UP_TO && one_in(random, 3))
         add_run(scenario, SCN_ALL_SUM);
 }
 

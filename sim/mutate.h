@@ -3,8 +3,9 @@
  *
  * A mutation is one small step a person might make: a statement more or less,
  * another rank, verb, call number, effect, limit, byte, seed. Every result
- * passes scn_check() and has no comments; no memory of a text is kept. Which steps there are and how likely each is stands in
- * one table in mutate.c. Nothing in it knows of any subject or any bug.
+ * passes scn_check() and has no comments; no memory of a text is kept. Which
+ * steps there are and how likely each is stands in one table in mutate.c.
+ * Nothing in it knows of any subject or any bug.
  */
 #ifndef SIM_MUTATE_H
 #define SIM_MUTATE_H

@@ -43,7 +43,7 @@ static int run_all_sum(struct sim_rank *rank, void *group, enum scn_type type,
     if (!input || !output)
         return -1;
     sim_data_input(input, rank->number, count, type);
-    memset(output, 0, bytes);
+    memset(output, 0xa5, bytes); /* what is not written stays wrong */
     if (sim.options->subject->all_sum(rank, group, input, output, count, type,
                                       &failure) != 0) {
         failed(rank, "all_sum", &failure);

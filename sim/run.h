@@ -21,8 +21,8 @@
 #include "sim/subject.h"
 #include "verbfault/world.h"
 
-#define SIM_FINDINGS_MAX 8  /* kept per rank; more are counted */
-#define SIM_STACK_MAX 2048  /* text */
+#define SIM_FINDINGS_MAX 8 /* kept per rank; more are counted */
+#define SIM_STACK_MAX 2048 /* text */
 
 struct sim_rank_result {
     enum scn_outcome outcome;

@@ -69,12 +69,12 @@
 #define SCN_STATEMENTS_MAX 256 /* 152 of them may come from scn_complete() */
 #define SCN_RANKS_MAX 8
 #define SCN_WIRES_MAX 4
-#define SCN_NAME_MAX 32   /* a device's, with the terminating zero */
-#define SCN_NAMES_MAX 5   /* names in one cell: one more than wires */
-#define SCN_BYTES_MAX 48  /* bytes of a hostile peer */
-#define SCN_WORD_MAX 48   /* an address, a symbol, a subject */
-#define SCN_ALL (-1)      /* "*" in place of a rank */
-#define SCN_TEXT_MAX (1 << 20) /* a longer text is not a scenario */
+#define SCN_NAME_MAX 32         /* a device's, with the terminating zero */
+#define SCN_NAMES_MAX 5         /* names in one cell: one more than wires */
+#define SCN_BYTES_MAX 48        /* bytes of a hostile peer */
+#define SCN_WORD_MAX 48         /* an address, a symbol, a subject */
+#define SCN_ALL (-1)            /* "*" in place of a rank */
+#define SCN_TEXT_MAX (1 << 20)  /* a longer text is not a scenario */
 #define SCN_COUNT_MAX (1 << 22) /* elements of a collective */
 #define SCN_ROWS_MAX (SCN_RANKS_MAX + 1) /* rows of a device file */
 #define SCN_CALL_MAX 100000              /* NTH */
@@ -86,24 +86,24 @@
 #define SCN_REMARK_MAX 256 /* characters of a comment behind a statement */
 
 enum scn_kind { /* in the canonical order of statements */
-    SCN_PROFILE,
-    SCN_RANKS,
-    SCN_DEVICE,
-    SCN_NODEVICES,
-    SCN_CABLE,
-    SCN_CELL,
-    SCN_ROWS,
-    SCN_COORDINATOR,
-    SCN_LIBRARY,
-    SCN_FAULT,
-    SCN_CHANNEL,
-    SCN_PEER,
-    SCN_STRAY,
-    SCN_ORDER,
-    SCN_RUN,
-    SCN_EXPECT,
-    SCN_COMMENT, /* a line that is only a comment, or empty */
-    SCN_KIND_COUNT
+                SCN_PROFILE,
+                SCN_RANKS,
+                SCN_DEVICE,
+                SCN_NODEVICES,
+                SCN_CABLE,
+                SCN_CELL,
+                SCN_ROWS,
+                SCN_COORDINATOR,
+                SCN_LIBRARY,
+                SCN_FAULT,
+                SCN_CHANNEL,
+                SCN_PEER,
+                SCN_STRAY,
+                SCN_ORDER,
+                SCN_RUN,
+                SCN_EXPECT,
+                SCN_COMMENT, /* a line that is only a comment, or empty */
+                SCN_KIND_COUNT
 };
 
 enum scn_topology { SCN_MESH, SCN_RING };
@@ -146,10 +146,10 @@ enum scn_outcome {
 
 struct scn_statement {
     enum scn_kind kind;
-    int line, column;     /* where it began; 0: not from a text */
-    const char *comment;  /* after it on its line, without '#', or NULL; */
-    int comment_length;   /* points into the parsed text */
-    int rank;             /* DEVICE..., CELL VIEW: a rank or SCN_ALL */
+    int line, column;    /* where it began; 0: not from a text */
+    const char *comment; /* after it on its line, without '#', or NULL; */
+    int comment_length;  /* points into the parsed text */
+    int rank;            /* DEVICE..., CELL VIEW: a rank or SCN_ALL */
     union {
         const struct vf_profile *profile;
         struct {

@@ -140,8 +140,7 @@ static int check_cell(const struct scn_statement *s, struct scn_complaint *c)
 }
 
 /* A symbol is a verb with its prefix. */
-static int check_library(const struct scn_statement *s,
-                         struct scn_complaint *c)
+static int check_library(const struct scn_statement *s, struct scn_complaint *c)
 {
     const char *symbol = s->u.text.word;
     if (check_rank(c, 1, s->rank, true) < 0)
@@ -184,9 +183,9 @@ static int complain_of_effect(const struct vf_fault *fault,
     for (int e = 0; e < VF_EFFECT_COUNT && length < sizeof fitting - 16; e++) {
         if (!vf_effect_fits((enum vf_effect)e, fault->verb))
             continue;
-        length += (size_t)snprintf(
-            fitting + length, sizeof fitting - length, "%s%s",
-            length ? ", " : "", vf_effect_name((enum vf_effect)e));
+        length += (size_t)snprintf(fitting + length, sizeof fitting - length,
+                                   "%s%s", length ? ", " : "",
+                                   vf_effect_name((enum vf_effect)e));
     }
     return complain(c, 4, "%s does not fit %s; one of %s does",
                     vf_effect_name(fault->effect), vf_verb_name(fault->verb),
@@ -210,8 +209,7 @@ static int check_fault(const struct scn_statement *s, struct scn_complaint *c)
     return check_value(fault, c);
 }
 
-static int check_channel(const struct scn_statement *s,
-                         struct scn_complaint *c)
+static int check_channel(const struct scn_statement *s, struct scn_complaint *c)
 {
     if (check_rank(c, 1, s->rank, false) < 0)
         return -1;
@@ -239,8 +237,9 @@ static int check_expect(const struct scn_statement *s, struct scn_complaint *c)
             break;
     }
     if (*at || at == s->u.expect.subject)
-        return complain(c, 1, "a subject is small letters, digits, \".\" and "
-                              "\"-\"");
+        return complain(c, 1,
+                        "a subject is small letters, digits, \".\" and "
+                        "\"-\"");
     if ((unsigned)s->u.expect.outcome >= SCN_OUTCOME_COUNT)
         return complain(c, 2, "no such outcome");
     if (s->u.expect.outcome == SCN_READY && *s->u.expect.title)
@@ -268,8 +267,8 @@ int scn_check_statement(const struct scn_statement *s, struct scn_complaint *c)
         return check_cell(s, c);
     case SCN_ROWS:
         return check_rank(c, 1, s->rank, true) < 0 ||
-                       check_range(c, 2, "rows", s->u.number, 0,
-                                   SCN_ROWS_MAX) < 0
+                       check_range(c, 2, "rows", s->u.number, 0, SCN_ROWS_MAX) <
+                           0
                    ? -1
                    : 0;
     case SCN_COORDINATOR:
@@ -308,7 +307,8 @@ static bool overlap(int rank, int other)
     return rank == other || rank == SCN_ALL || other == SCN_ALL;
 }
 
-static bool same_end(int rank, const char *name, int other, const char *other_name)
+static bool same_end(int rank, const char *name, int other,
+                     const char *other_name)
 {
     return rank == other && strcmp(name, other_name) == 0;
 }
@@ -326,13 +326,13 @@ static const char *cables_clash(const struct scn_statement *a,
                                 const struct scn_statement *b, int *word)
 {
     const char *name = b->u.cable.name, *other = b->u.cable.other_name;
-    bool second = same_end(a->rank, a->u.cable.name, b->u.cable.other_rank,
-                           other) ||
-                  same_end(a->u.cable.other_rank, a->u.cable.other_name,
-                           b->u.cable.other_rank, other);
-    bool first = same_end(a->rank, a->u.cable.name, b->rank, name) ||
-                 same_end(a->u.cable.other_rank, a->u.cable.other_name,
-                          b->rank, name);
+    bool second =
+        same_end(a->rank, a->u.cable.name, b->u.cable.other_rank, other) ||
+        same_end(a->u.cable.other_rank, a->u.cable.other_name,
+                 b->u.cable.other_rank, other);
+    bool first =
+        same_end(a->rank, a->u.cable.name, b->rank, name) ||
+        same_end(a->u.cable.other_rank, a->u.cable.other_name, b->rank, name);
     *word = first ? 1 : 2;
     return first || second ? "this device has a cable already" : NULL;
 }
@@ -419,7 +419,8 @@ static const char *clash(const struct scn_statement *a,
     }
 }
 
-/* Why b contradicts a, which is of another kind, or NULL; order is no matter. */
+/* Why b contradicts a, which is of another kind, or NULL; order is no matter.
+ */
 static const char *conflict(const struct scn_statement *a,
                             const struct scn_statement *b)
 {
@@ -436,18 +437,23 @@ static const char *conflict(const struct scn_statement *a,
     return NULL;
 }
 
+/* Can a statement of this kind contradict one of another? */
+static bool rules_out(enum scn_kind kind)
+{
+    return kind == SCN_NODEVICES || kind == SCN_PEER || kind == SCN_LIBRARY;
+}
+
 static int check_pair(const struct scn_statement *a,
                       const struct scn_statement *b, struct scn_complaint *c)
 {
     int word = 1;
-    const char *why;
-    if (a->kind == b->kind) {
+    const char *why = NULL;
+    if (a->kind == b->kind)
         why = clash(a, b, &word);
-    } else {
+    else if (rules_out(a->kind))
         why = conflict(a, b);
-        if (!why)
-            why = conflict(b, a);
-    }
+    if (!why && rules_out(b->kind))
+        why = conflict(b, a);
     if (!why)
         return 0;
     if (a->line)
@@ -501,16 +507,14 @@ static int check_cable_in(const struct scn *scenario,
     if (!scn_has_device(scenario, s->rank, s->u.cable.name))
         return complain(c, 1, "rank %d has no device %s", s->rank,
                         s->u.cable.name);
-    if (!scn_has_device(scenario, s->u.cable.other_rank,
-                        s->u.cable.other_name))
+    if (!scn_has_device(scenario, s->u.cable.other_rank, s->u.cable.other_name))
         return complain(c, 2, "rank %d has no device %s", s->u.cable.other_rank,
                         s->u.cable.other_name);
     return 0;
 }
 
 static int check_cell_in(const struct scn *scenario,
-                         const struct scn_statement *s,
-                         struct scn_complaint *c)
+                         const struct scn_statement *s, struct scn_complaint *c)
 {
     int rows = s->rank == SCN_ALL ? scn_rows_most(scenario)
                                   : scn_rows(scenario, s->rank);
@@ -564,11 +568,14 @@ static int check_somebody_runs(const struct scn *scenario, int ranks,
 
 static int check_room(const struct scn *scenario, struct scn_complaint *c)
 {
-    int missing = 0;
+    int count = 0;
     /* Only a long scenario can fail; the rest need not be counted. */
-    if (scenario->count > SCN_STATEMENTS_MAX - SCN_DEFAULTS_MAX)
-        missing = scn_count_defaults(scenario);
-    if (scenario->count + missing <= SCN_STATEMENTS_MAX)
+    if (scenario->count <= SCN_STATEMENTS_MAX - SCN_DEFAULTS_MAX)
+        return 0;
+    for (int i = 0; i < scenario->count; i++)
+        count += scenario->statements[i].kind != SCN_COMMENT;
+    int missing = scn_count_defaults(scenario);
+    if (count + missing <= SCN_STATEMENTS_MAX)
         return 0;
     c->statement = scenario->count - 1;
     return complain(c, 0,

@@ -4,7 +4,8 @@
  * Line by line: bytes become words (tokenize), the first word picks the
  * statement's kind, and that kind's reader turns the other words into fields.
  * Whether the fields are possible is scenario_check.c's to say, which names the
- * offending word by its number. Nothing is allocated; words point into the text.
+ * offending word by its number. Nothing is allocated; words point into the
+ * text.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -51,7 +52,8 @@ fail(struct parser *parser, int column, const char *format, ...)
 
 static int fail_at(struct parser *parser, int word, const char *message)
 {
-    int column = word < parser->count ? parser->words[word].column : parser->end;
+    int column =
+        word < parser->count ? parser->words[word].column : parser->end;
     return fail(parser, column, "%s", message);
 }
 
@@ -82,7 +84,8 @@ static int fail_not_text(struct parser *parser, int column, char c)
     return fail(parser, column, "not text: byte 0x%02x", (unsigned char)c);
 }
 
-/* The comment behind `#` up to the end of the line, without spaces at its end. */
+/* The comment behind `#` up to the end of the line, without spaces at its end.
+ */
 static int take_comment(struct parser *parser, const char *line, int at,
                         int length)
 {
@@ -159,7 +162,8 @@ static int tokenize(struct parser *parser, const char *line, size_t size)
     return 0;
 }
 
-/* Length of the line at text, without its end; *next is the line's whole size. */
+/* Length of the line at text, without its end; *next is the line's whole size.
+ */
 static size_t line_length(const char *text, size_t rest, size_t *next)
 {
     const char *newline = memchr(text, '\n', rest);
@@ -203,7 +207,9 @@ static bool read_digits(const char *text, int length, int64_t *number)
 
 static int clamp(int64_t number)
 {
-    return number > INT_MAX ? INT_MAX : number < INT_MIN ? INT_MIN : (int)number;
+    return number > INT_MAX   ? INT_MAX
+           : number < INT_MIN ? INT_MIN
+                              : (int)number;
 }
 
 static int read_text_number(struct parser *parser, int word, const char *text,
@@ -212,8 +218,8 @@ static int read_text_number(struct parser *parser, int word, const char *text,
     int64_t value;
     if (!read_digits(text, length, &value))
         return fail(parser, parser->words[word].column,
-                    "expected a number, not \"%.*s\"", length > 40 ? 40 : length,
-                    text);
+                    "expected a number, not \"%.*s\"",
+                    length > 40 ? 40 : length, text);
     *number = clamp(value);
     return 0;
 }
@@ -449,8 +455,7 @@ static int read_cell(struct parser *parser, struct scn_statement *s)
 
 static int read_rows(struct parser *parser, struct scn_statement *s)
 {
-    return read_rank(parser, s) < 0 ? -1
-                                    : read_number(parser, 2, &s->u.number);
+    return read_rank(parser, s) < 0 ? -1 : read_number(parser, 2, &s->u.number);
 }
 
 static int read_coordinator(struct parser *parser, struct scn_statement *s)
@@ -562,8 +567,9 @@ static int read_bytes(struct parser *parser, int word, struct scn_statement *s)
         if (s->u.peer.count == SCN_BYTES_MAX)
             return fail(parser, w->column + i, "a peer sends at most %d bytes",
                         SCN_BYTES_MAX);
-        s->u.peer.bytes[s->u.peer.count++] = (unsigned char)(
-            hex_digit(w->text[i]) * 16 + hex_digit(w->text[i + 1]));
+        s->u.peer.bytes[s->u.peer.count++] =
+            (unsigned char)(hex_digit(w->text[i]) * 16 +
+                            hex_digit(w->text[i + 1]));
     }
     return 0;
 }
@@ -606,8 +612,7 @@ static int read_run(struct parser *parser, struct scn_statement *s)
         return -1;
     s->u.run.operation = (enum scn_operation)n;
     if (n != SCN_ALL_SUM && parser->count > 2)
-        return fail(parser, parser->words[2].column,
-                    "nothing comes behind %s",
+        return fail(parser, parser->words[2].column, "nothing comes behind %s",
                     scn_operation_words.name(n));
     if (n != SCN_ALL_SUM)
         return 0;

@@ -15,6 +15,26 @@
  * cells and 28 cables. A safe bound for both. */
 #define SCN_DEFAULTS_MAX (64 + 56 + 32)
 
+struct scn_shape {
+    int ranks, wires;
+    enum scn_topology topology;
+};
+struct scn_shape scn_shape(const struct scn *scenario);
+/* Slots of a rank. */
+int scn_slots(const struct scn_shape *shape);
+/* The slot of rank's first wire to peer, or -1 if none leads there. */
+int scn_slot_to(const struct scn_shape *shape, int rank, int peer);
+
+/* Does the scenario leave the devices of a rank to the defaults? */
+bool scn_has_default_devices(const struct scn *scenario, int rank);
+/* The cell that a statement with exactly this VIEW gives, or NULL. */
+const struct scn_statement *scn_given_cell(const struct scn *scenario, int view,
+                                           int row, int column);
+/* Is the device at an end of this cable? */
+bool scn_is_end(const struct scn_statement *cable, int rank, const char *name);
+/* The cable of a device, or NULL. */
+const struct scn_statement *scn_cable_of(const struct scn *scenario, int rank,
+                                         const char *name);
 /* Does a rank have the device, given or by default? */
 bool scn_has_device(const struct scn *scenario, int rank, const char *name);
 /* Rows of the largest device file. */

@@ -8,7 +8,8 @@
 #include "sim/scenario.h"
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-#define NAME_OF(array, n) ((n) >= 0 && (n) < COUNT_OF(array) ? (array)[n] : NULL)
+#define NAME_OF(array, n)                                                      \
+    ((n) >= 0 && (n) < COUNT_OF(array) ? (array)[n] : NULL)
 
 static const struct {
     const char *name, *usage;
@@ -47,9 +48,8 @@ static const struct {
 };
 
 static const char *const outcomes[SCN_OUTCOME_COUNT] = {
-    [SCN_READY] = "ready",         [SCN_ERROR] = "error",
-    [SCN_LEAK] = "leak",           [SCN_VIOLATION] = "violation",
-    [SCN_HANG] = "hang",           [SCN_SPIN] = "spin",
+    [SCN_READY] = "ready",           [SCN_ERROR] = "error", [SCN_LEAK] = "leak",
+    [SCN_VIOLATION] = "violation",   [SCN_HANG] = "hang",   [SCN_SPIN] = "spin",
     [SCN_WRONG_DATA] = "wrong-data", [SCN_CRASH] = "crash",
 };
 static const char *const topologies[] = {
@@ -142,10 +142,10 @@ const struct scn_words scn_effect_words = {"effect", VF_EFFECT_COUNT,
 /* Numbers without a word are NULL in between; 255 covers every system. */
 const struct scn_words scn_errno_words = {"errno", 255, vf_errno_name};
 const struct scn_words scn_status_words = {"status", 23, vf_status_name};
-const struct scn_words scn_channel_words = {"channel fault",
-                                            COUNT_OF(channels), channel_name};
-const struct scn_words scn_operation_words = {
-    "operation", COUNT_OF(operations), operation_name};
+const struct scn_words scn_channel_words = {"channel fault", COUNT_OF(channels),
+                                            channel_name};
+const struct scn_words scn_operation_words = {"operation", COUNT_OF(operations),
+                                              operation_name};
 const struct scn_words scn_type_words = {"type", SCN_TYPE_COUNT, type_name};
 const struct scn_words scn_outcome_words = {"outcome", SCN_OUTCOME_COUNT,
                                             outcome_name};
@@ -188,8 +188,9 @@ int scn_word_find(const struct scn_words *words, const char *word, int length)
 {
     for (int n = 0; n < words->count; n++) {
         const char *name = words->name(n);
-        if (name && strncmp(name, word, (size_t)length) == 0 &&
-            name[length] == '\0')
+        /* The first letter decides nearly always, and without a call. */
+        if (name && length > 0 && name[0] == word[0] &&
+            strncmp(name, word, (size_t)length) == 0 && name[length] == '\0')
             return n;
     }
     return -1;
@@ -223,7 +224,7 @@ static const char *nearest(const struct scn_words *words, const char *word,
                            int length)
 {
     /* A third of the letters may be wrong; at least one, at most three. */
-    int limit = length < 6 ? 1 : length < 9 ? 2 : 3;
+    int limit = length < 5 ? 1 : length < 9 ? 2 : 3;
     const char *best = NULL;
     for (int n = 0; n < words->count; n++) {
         const char *name = words->name(n);

@@ -44,8 +44,7 @@ enum scn_key {
 };
 
 /* The number of a word of length bytes, or -1. */
-int scn_word_find(const struct scn_words *words, const char *word,
-                  int length);
+int scn_word_find(const struct scn_words *words, const char *word, int length);
 /* Writes `unknown verb "regmr"; did you mean reg_mr?`, or the words there
  * are when none is near and they fit. */
 void scn_word_explain(const struct scn_words *words, const char *word,

@@ -128,8 +128,7 @@ static bool advance_time(void)
     if (next < 0)
         next = SIM_FOREVER;
     for (int i = 0; i < sim.rank_count; i++)
-        if (sim.ranks[i].state == SIM_WAITING &&
-            sim.ranks[i].deadline < next)
+        if (sim.ranks[i].state == SIM_WAITING && sim.ranks[i].deadline < next)
             next = sim.ranks[i].deadline;
     if (next == SIM_FOREVER)
         return false;
@@ -159,10 +158,11 @@ static void report_hangs(void)
 }
 
 /* A process is gone: the kernel takes back what it held. */
-static void bury(struct sim_rank *rank)
+void sim_bury(struct sim_rank *rank)
 {
     vf_machine_end(sim.world, rank->number);
     sim_sockets_end(rank);
+    sim_memory_end(rank);
     sim_changed();
 }
 
@@ -181,7 +181,7 @@ void sim_schedule(void)
         vf_thread_set_machine(rank->number);
         fiber_resume(rank->fiber);
         if (rank->state == SIM_ENDED)
-            bury(rank);
+            sim_bury(rank);
     }
     report_hangs();
 }

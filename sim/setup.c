@@ -133,6 +133,12 @@ static bool names(const struct scn_statement *statement, int rank)
     return statement->rank == SCN_ALL || statement->rank == rank;
 }
 
+/* Of `used_*` -1 stands for "not given". */
+static int given(int used)
+{
+    return used > 0 ? used : 0;
+}
+
 static void add_device(const struct scn_statement *statement, int rank)
 {
     struct vf_device_setup setup;
@@ -144,9 +150,9 @@ static void add_device(const struct scn_statement *statement, int rank)
     setup.max_mr = statement->u.device.max_mr;
     setup.max_qp = statement->u.device.max_qp;
     setup.max_pd = statement->u.device.max_pd;
-    setup.used_mr = statement->u.device.used_mr;
-    setup.used_qp = statement->u.device.used_qp;
-    setup.used_pd = statement->u.device.used_pd;
+    setup.used_mr = given(statement->u.device.used_mr);
+    setup.used_qp = given(statement->u.device.used_qp);
+    setup.used_pd = given(statement->u.device.used_pd);
     vf_machine_add_device(sim.world, rank, &setup);
 }
 
@@ -371,7 +377,7 @@ void sim_lift_faults(void)
         struct sim_rank *rank = &sim.ranks[i];
         vf_machine_clear_plan(sim.world, i);
         if (rank->state != SIM_DONE)
-            vf_machine_end(sim.world, i);
+            sim_bury(rank);
         sim.hostile[i] = NULL;
         rank->library_absent = false;
         rank->library_without = NULL;

@@ -271,6 +271,8 @@ long sim_recv(struct sim_rank *rank, int index, void *data, size_t length,
                 length = there;
             memcpy(data, socket->bytes + socket->head, length);
             socket->head += length;
+            if (there > BYTES_MAX / 2)
+                sim_changed(); /* a sender may wait for room */
             if (socket->head > BYTES_MAX / 2) {
                 memmove(socket->bytes, socket->bytes + socket->head,
                         socket->length - socket->head);
@@ -314,8 +316,7 @@ int sim_wait_sockets(struct sim_rank *rank, const int *sockets, int count,
 int sim_socket_alive(struct sim_rank *rank, int index)
 {
     struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
-    return socket &&
-           (!socket->other_closed || socket->length > socket->head);
+    return socket && (!socket->other_closed || socket->length > socket->head);
 }
 
 const char *sim_socket_peer(struct sim_rank *rank, int index)

@@ -42,8 +42,8 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 static bool own(const char *name)
 {
     return strncmp(name, "sim_", 4) == 0 || strncmp(name, "hook_", 5) == 0 ||
-           strncmp(name, "fiber_", 6) == 0 ||
-           strncmp(name, "vf_", 3) == 0 || strncmp(name, "verbfault_", 10) == 0;
+           strncmp(name, "fiber_", 6) == 0 || strncmp(name, "vf_", 3) == 0 ||
+           strncmp(name, "verbfault_", 10) == 0;
 }
 
 void sim_stack(char *text, size_t room)

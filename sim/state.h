@@ -52,11 +52,11 @@ struct sim_rank {
     enum sim_state state;
     struct fiber *fiber;
     int64_t deadline;
-    const char *waits_for;  /* for the report of a hang */
-    unsigned empty_polls;   /* in a row with nothing changed */
-    unsigned long empty_at; /* sim.epoch then */
+    const char *waits_for;   /* for the report of a hang */
+    unsigned empty_polls;    /* in a row with nothing changed */
+    unsigned long empty_at;  /* sim.epoch then */
     unsigned long looked_at; /* sim.epoch at the last sim_wait_change() */
-    unsigned idle_calls;    /* calls since anything changed: a spin */
+    unsigned idle_calls;     /* calls since anything changed: a spin */
     unsigned long idle_at;
 
     int size; /* rows of its device file */
@@ -121,6 +121,7 @@ int sim_memory_open(struct sim_rank *rank);
 void sim_memory_reset(struct sim_rank *rank);
 void sim_memory_close(struct sim_rank *rank);
 bool sim_memory_alive(const void *address, size_t length);
+void sim_memory_end(struct sim_rank *rank); /* its process is gone */
 /* Live allocations and their bytes. */
 int sim_memory_live(const struct sim_rank *rank, size_t *bytes);
 
@@ -137,6 +138,9 @@ void sim_lift_faults(void);
 
 /* program.c: what each rank runs */
 void sim_program(void *rank);
+
+/* schedule.c: the rank's process is gone, the kernel takes all it held. */
+void sim_bury(struct sim_rank *rank);
 
 /* data.c: inputs, and whether the outputs are right */
 void sim_data_input(void *data, int rank, size_t count, enum scn_type type);

@@ -2,7 +2,7 @@
  * A configuration that makes no sense is refused before anything is touched,
  * and the message says which part of it.
  */
-#include "config.h"
+#include "cjaccl/src/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -178,10 +178,13 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
             completions[n].status = machine->fail_status;
         if (fails(machine, "garbled"))
             completions[n].wr_id ^= 0x5a5a;
-        if (fails(machine, "length"))
+        if (completions[n].opcode == IBV_WC_RECV && fails(machine, "length"))
             completions[n].byte_len += 1;
         if (fails(machine, "duplicate")) {
-            fake->entries[fake->count++] = completions[n];
+            memmove(fake->entries + 1, fake->entries,
+                    (size_t)fake->count * sizeof *fake->entries);
+            fake->entries[0] = completions[n];
+            fake->count++;
         }
         n++;
     }
@@ -240,7 +243,10 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
 
     if (fails(machine, "post_send"))
         return machine->fail_errno;
-    if (peer != NULL && peer->receive_count > 0) {
+    /* "vanish": the sender is told that all is well. */
+    if (fails(machine, "vanish"))
+        complete(qp, wr->wr_id, IBV_WC_SEND, 0);
+    else if (peer != NULL && peer->receive_count > 0) {
         deliver(peer, &message);
     } else if (machine->drops) {
         machine->lost++;

@@ -2,6 +2,8 @@
  * Start-up over fake devices: what fails is named, the other rank hears of it,
  * everything is released in order, and the next start works.
  */
+#define _DEFAULT_SOURCE /* POSIX, with a strict -std=c11 */
+
 #include "cjaccl_ranks.h"
 
 #include <errno.h>
@@ -368,7 +370,6 @@ static void every_failing_allocation_is_an_error(void **state)
 struct fake_library {
     const char *lacks; /* NULL: nothing; "": the library itself */
     int open;
-    int calls;
 };
 
 static void *library_open(void *ctx, const char *name)
@@ -442,7 +443,7 @@ static void a_library_that_is_incomplete_is_never_called(void **state)
     static const char *const needed[] = {"ibv_get_device_list",
                                          "ibv_query_port", "ibv_reg_mr",
                                          "ibv_dereg_mr", "ibv_destroy_qp"};
-    struct fake_library library;
+    struct fake_library library = {NULL, 0};
 
     (void)state;
     start_with_library(&library, "");
@@ -464,7 +465,7 @@ static void a_library_without_the_optional_symbols_will_do(void **state)
 {
     static const char *const optional[] = {NULL, "ibv_query_qp",
                                            "ibv_query_device"};
-    struct fake_library library;
+    struct fake_library library = {NULL, 0};
 
     (void)state;
     for (int i = 0; i < 3; i++) {

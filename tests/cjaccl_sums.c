@@ -2,7 +2,7 @@
  * The element types' sums against plain references: every 16-bit value, the
  * borders between them, and the special values.
  */
-#include "reduce.h"
+#include "cjaccl/src/reduce.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -204,11 +204,7 @@ static void bfloat_sums_are_rounded_once(void **state)
         const type expected[3] = {(wrapped), (type)-2, 12};                    \
                                                                                \
         cji_sum(enumerator, in, out, 3);                                       \
-        if (((type)-1) < 0)                                                    \
-            assert_memory_equal(out, expected, sizeof out);                    \
-        else                                                                   \
-            assert_true(out[0] == 0 && out[1] == (type)((largest)-1) &&        \
-                        out[2] == 12);                                         \
+        assert_memory_equal(out, expected, sizeof out);                        \
     } while (0)
 
 static void integers_wrap(void **state)

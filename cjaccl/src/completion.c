@@ -7,7 +7,7 @@
 #define COMPLETIONS (2 * CJI_SLOTS)
 
 /* A peer that is through may leave before its last message is here. */
-#define FAREWELL_NS ((int64_t)1000000000)
+#define FAREWELL_NS ((int64_t)250000000)
 
 static int fail_status(struct cj_group *group, int peer, int status)
 {

@@ -122,7 +122,7 @@ int cji_destinations_exchange(struct cj_group *group,
                               struct cji_destination peers[CJ_MAX_RANKS])
 {
     struct cji_destination mine[CJ_MAX_RANKS];
-    struct table table;
+    struct table table = {.of = {{0}}};
     int status;
 
     group->step = CJ_STEP_EXCHANGE;

@@ -128,7 +128,7 @@ static int open_all(struct cj_group *group, const struct cj_config *config,
 
 int cji_devices_open(struct cj_group *group, const struct cj_config *config)
 {
-    struct list list;
+    struct list list = {NULL, 0};
     int status = get_list(group, &list);
 
     if (status == CJ_OK)

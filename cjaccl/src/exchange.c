@@ -6,20 +6,25 @@
 
 #include <string.h>
 
-size_t cji_message_size(size_t bytes)
+/* Before macOS 26.3, JACCL sends no message of more than one frame. */
+static bool has_large_messages(void)
 {
 #ifdef __APPLE__
-    /* Before, a message of more than one frame does not arrive. */
     if (__builtin_available(macOS 26.3, iOS 26.3, tvOS 26.3, visionOS 26.3, *))
-        ;
-    else
-        return CJI_FRAME_SIZE;
+        return true;
+    return false;
+#else
+    return true;
 #endif
-    for (int k = CJI_CLASS_COUNT - 1; k > 0; k--) {
-        if (bytes >= CJI_FRAME_SIZE << k)
-            return CJI_FRAME_SIZE << k;
-    }
-    return CJI_FRAME_SIZE;
+}
+
+size_t cji_message_size(size_t bytes)
+{
+    int k = has_large_messages() ? CJI_CLASS_COUNT - 1 : 0;
+
+    while (k > 0 && bytes < CJI_FRAME_SIZE << k)
+        k--;
+    return CJI_FRAME_SIZE << k;
 }
 
 /* Never 0, and not the same again for a long time. */

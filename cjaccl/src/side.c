@@ -93,7 +93,7 @@ struct collection {
 static int wait_for_any(struct cj_group *group, const struct collection *all)
 {
     int ends[CJ_MAX_RANKS];
-    int ranks[CJ_MAX_RANKS];
+    int ranks[CJ_MAX_RANKS] = {0};
     int count = 0;
     int ready;
 

@@ -7,14 +7,14 @@ struct create_ah_call {
 
 static void create_ah(struct vf_call *call)
 {
-    struct create_ah_call *create = (struct create_ah_call *) call;
+    struct create_ah_call *create = (struct create_ah_call *)call;
     struct vf_object *ah = vf_call_new(call, VF_KIND_AH, call->object);
     struct ibv_ah *handle;
 
     if (!ah)
         return;
     handle = ah->handle;
-    handle->context = ((struct ibv_pd *) call->object->handle)->context;
+    handle->context = ((struct ibv_pd *)call->object->handle)->context;
     handle->pd = call->object->handle;
     vf_call_made(call, ah, call->provider->create_ah(ah, create->attr));
 }

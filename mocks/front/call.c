@@ -9,7 +9,8 @@
 #include "front/sanitize.h"
 
 #define GARBAGE 0xa5
-#define SCRATCH 1024 /* bytes of output that a fault can keep from its place */
+#define SCRATCH 1024 /* bytes of output that a fault can keep from its place   \
+                      */
 
 void (*vf_world_missing)(void);
 unsigned char *vf_coverage;
@@ -22,32 +23,46 @@ static void cover(const struct vf_call *call, int outcome)
     int machine = call->machine->number;
 
     if (vf_coverage && machine < 4)
-        vf_coverage[(machine * VF_VERB_COUNT + (int) call->verb) * 4 +
-                    outcome] = 1;
+        vf_coverage[(machine * VF_VERB_COUNT + (int)call->verb) * 4 + outcome] =
+            1;
 }
 
-/* Whose call is it? The handle knows; else the thread does. */
-static bool locate(struct vf_call *call)
+/* The world behind the entry; NULL: none, or one without machines. */
+static struct vf_world *find_world(void)
 {
     struct vf_world *world = vf_world_installed();
-    struct vf_object *object;
-    int number;
 
     if (!world && vf_world_missing) {
         vf_world_missing();
         world = vf_world_installed();
     }
-    if (!world || world->machine_count == 0)
-        return false;
-    call->world = world;
-    call->provider = world->provider;
-    object = call->handle ? vf_registry_find(&world->registry, call->handle)
-                          : NULL;
-    number = vf_thread_machine();
+    return world && world->machine_count > 0 ? world : NULL;
+}
+
+/* Whose call is it? The handle knows; else the thread does. */
+static void locate(struct vf_call *call)
+{
+    struct vf_world *world = call->world;
+    int number = vf_thread_machine();
+
+    call->found =
+        call->handle ? vf_registry_find(&world->registry, call->handle) : NULL;
     if (number < 0 || number >= world->machine_count)
         number = 0;
-    call->machine = object ? object->machine : &world->machines[number];
-    return true;
+    call->machine =
+        call->found ? call->found->machine : &world->machines[number];
+}
+
+/* A place where another rank may run: it must not find the world locked. */
+static void step(const struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+
+    if (!hooks->step)
+        return;
+    vf_world_unlock(call->world);
+    hooks->step(hooks->context, call->machine->number);
+    vf_world_lock(call->world);
 }
 
 /* Step 1. The record is made in place: history costs no copy. */
@@ -113,9 +128,7 @@ static void hang_process(struct vf_call *call)
 
 static void unplug(struct vf_call *call)
 {
-    struct vf_object *object =
-        call->handle ? vf_registry_find(&call->world->registry, call->handle)
-                     : NULL;
+    const struct vf_object *object = call->found;
 
     if (object && object->device)
         vf_device_unplug(call->world, call->machine->number,
@@ -171,6 +184,34 @@ static bool answered_by_plan(struct vf_call *call)
     }
 }
 
+static bool releases(enum vf_verb verb)
+{
+    switch (verb) {
+    case VF_VERB_free_device_list:
+    case VF_VERB_close_device:
+    case VF_VERB_dealloc_pd:
+    case VF_VERB_dereg_mr:
+    case VF_VERB_destroy_comp_channel:
+    case VF_VERB_destroy_cq:
+    case VF_VERB_destroy_qp:
+    case VF_VERB_destroy_ah:
+    case VF_VERB_destroy_srq:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The program may not be blamed for what the plan keeps it from releasing. */
+static void excuse(struct vf_call *call)
+{
+    if (!call->object || !releases(call->verb))
+        return;
+    if (call->kind == VF_KIND_QP)
+        vf_contract_forget(call->object);
+    vf_object_excuse(call->object);
+}
+
 /* The provider works, but its output goes astray. */
 static void provide_astray(struct vf_call *call, vf_step *provider)
 {
@@ -179,7 +220,8 @@ static void provide_astray(struct vf_call *call, vf_step *provider)
     size_t size = call->out_size;
 
     memset(scratch, 0, sizeof(scratch));
-    if (call->verb == VF_VERB_poll_cq && call->args[0] * call->out_size > SCRATCH)
+    if (call->verb == VF_VERB_poll_cq &&
+        call->args[0] * call->out_size > SCRATCH)
         call->args[0] = SCRATCH / call->out_size;
     call->out = scratch;
     provider(call);
@@ -187,7 +229,7 @@ static void provide_astray(struct vf_call *call, vf_step *provider)
     if (call->fault->effect != VF_EFFECT_GARBLED || call->err || !out)
         return;
     if (call->verb == VF_VERB_poll_cq)
-        size *= call->result > 0 ? (size_t) call->result : 0;
+        size *= call->result > 0 ? (size_t)call->result : 0;
     memset(out, GARBAGE, size);
 }
 
@@ -232,7 +274,7 @@ static void trace(struct vf_call *call)
     }
     record->end = VF_RECORD_DONE;
     tell(call);
-    cover(call, record->planned              ? OUTCOME_PLANNED
+    cover(call, record->planned                 ? OUTCOME_PLANNED
                 : call->err || call->result < 0 ? OUTCOME_REFUSED
                                                 : OUTCOME_SUCCESS);
     if (record->finding)
@@ -241,21 +283,24 @@ static void trace(struct vf_call *call)
 
 void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider)
 {
-    const struct vf_hooks *hooks;
-
-    if (!locate(call)) {
+    call->world = find_world();
+    if (!call->world) {
         call->err = ENOSYS;
         return;
     }
-    hooks = &call->world->hooks;
-    if (hooks->step)
-        hooks->step(hooks->context, call->machine->number);
+    call->provider = call->world->provider;
     vf_world_lock(call->world);
+    locate(call);
+    step(call);
     count(call);
     plan(call);
     check(call, contract);
-    if (!call->answered && !answered_by_plan(call))
-        provide(call, provider);
+    if (!call->answered) {
+        if (answered_by_plan(call))
+            excuse(call);
+        else
+            provide(call, provider);
+    }
     trace(call);
     vf_world_unlock(call->world);
 }
@@ -273,7 +318,7 @@ int vf_call_errno(const struct vf_call *call)
 {
     if (call->err)
         errno = call->err;
-    return call->err ? call->err : (int) call->result;
+    return call->err ? call->err : (int)call->result;
 }
 
 int vf_call_minus(const struct vf_call *call)
@@ -282,12 +327,12 @@ int vf_call_minus(const struct vf_call *call)
         errno = call->err;
         return -1;
     }
-    return (int) call->result;
+    return (int)call->result;
 }
 
 int vf_call_count(const struct vf_call *call)
 {
-    return call->err ? -1 : (int) call->result;
+    return call->err ? -1 : (int)call->result;
 }
 
 bool vf_call_wait(struct vf_call *call)
@@ -306,11 +351,10 @@ bool vf_call_wait(struct vf_call *call)
 struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,
                               struct vf_object *parent)
 {
-    size_t offset = kind == VF_KIND_CONTEXT
-                        ? offsetof(struct verbs_context, context)
-                        : 0;
-    struct vf_object *object = vf_object_new(
-        call->machine, kind, call->provider->size[kind], offset);
+    size_t offset =
+        kind == VF_KIND_CONTEXT ? offsetof(struct verbs_context, context) : 0;
+    struct vf_object *object =
+        vf_object_new(call->machine, kind, call->provider->size[kind], offset);
 
     if (!object) {
         call->err = ENOMEM;
@@ -339,10 +383,9 @@ void vf_call_released(struct vf_call *call, int err)
         vf_object_release(call->object);
 }
 
-VF_READS_ANYTHING uintptr_t vf_dereference(const void *handle,
-                                           ptrdiff_t offset)
+VF_READS_ANYTHING uintptr_t vf_dereference(const void *handle, ptrdiff_t offset)
 {
-    uintptr_t address = (uintptr_t) handle + (uintptr_t) offset;
+    uintptr_t address = (uintptr_t)handle + (uintptr_t)offset;
 
-    return *(volatile const uintptr_t *) address;
+    return *(volatile const uintptr_t *)address;
 }

@@ -21,28 +21,29 @@
 struct vf_call {
     /* Filled by the entry. */
     enum vf_verb verb;
-    enum vf_kind kind;     /* of handle; NONE: the call has no handle */
-    const void *handle;    /* the first argument */
-    ptrdiff_t first_read;  /* what rdma-core reads of it first: the address
-                              that a NULL handle faults at */
-    bool reads_nothing;    /* rdma-core does not touch the handle */
-    uint64_t args[3];      /* the traced arguments after the handle */
-    void *out;             /* where the answer goes; NULL: no output */
-    size_t out_size;       /* bytes there */
+    enum vf_kind kind;    /* of handle; NONE: the call has no handle */
+    const void *handle;   /* the first argument */
+    ptrdiff_t first_read; /* what rdma-core reads of it first: the address
+                             that a NULL handle faults at */
+    bool reads_nothing;   /* rdma-core does not touch the handle */
+    uint64_t args[3];     /* the traced arguments after the handle */
+    void *out;            /* where the answer goes; NULL: no output */
+    size_t out_size;      /* bytes there */
 
     /* Filled on the way. */
     struct vf_world *world;
     struct vf_machine *machine; /* NULL: no world, nothing was done */
     const struct vf_provider_ops *provider;
+    struct vf_object *found;  /* what is known of the handle, alive or not */
     struct vf_object *object; /* the handle's; NULL when it is not usable */
     const struct vf_fault *fault; /* what the plan has for it; NULL: nothing */
     struct vf_record *record;
     unsigned nth;
-    bool answered;            /* before the provider */
-    int err;                  /* 0 or an errno */
-    int64_t result;           /* of a verb that answers a number */
-    struct vf_object *made;   /* the new handle */
-    const char *name;         /* get_device_name's */
+    bool answered;          /* before the provider */
+    int err;                /* 0 or an errno */
+    int64_t result;         /* of a verb that answers a number */
+    struct vf_object *made; /* the new handle */
+    const char *name;       /* get_device_name's */
 };
 
 typedef void vf_step(struct vf_call *call);
@@ -72,7 +73,7 @@ void vf_call_released(struct vf_call *call, int err);
 uintptr_t vf_dereference(const void *handle, ptrdiff_t offset);
 
 #define VF_CONTEXT_READ                                                        \
-    ((ptrdiff_t) offsetof(struct verbs_context, priv) -                        \
-     (ptrdiff_t) offsetof(struct verbs_context, context))
+    ((ptrdiff_t)offsetof(struct verbs_context, priv) -                         \
+     (ptrdiff_t)offsetof(struct verbs_context, context))
 
 #endif

@@ -52,7 +52,7 @@ struct cq_event_call {
 
 static void get_cq_event(struct vf_call *call)
 {
-    struct cq_event_call *event = (struct cq_event_call *) call;
+    struct cq_event_call *event = (struct cq_event_call *)call;
 
     call->err = call->provider->get_cq_event(call->object, &event->cq);
     while (call->err == EAGAIN && vf_call_wait(call))
@@ -82,8 +82,8 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
 
 static void ack_cq_events(struct vf_call *call)
 {
-    ((struct ibv_cq *) call->object->handle)->comp_events_completed +=
-        (uint32_t) call->args[0];
+    ((struct ibv_cq *)call->object->handle)->comp_events_completed +=
+        (uint32_t)call->args[0];
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)

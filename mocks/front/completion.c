@@ -65,7 +65,7 @@ static void spoil(struct ibv_wc *wc, int status)
 {
     struct ibv_wc spoiled = {
         .wr_id = wc->wr_id,
-        .status = (enum ibv_wc_status) status,
+        .status = (enum ibv_wc_status)status,
         .qp_num = wc->qp_num,
     };
 
@@ -84,7 +84,7 @@ static void tell(struct vf_object *qp, const struct ibv_wc *wc,
         .end = VF_RECORD_DONE,
         .handle = 1,
         .handle_id = qp->id,
-        .args = {wc->wr_id, (uint64_t) wc->status},
+        .args = {wc->wr_id, (uint64_t)wc->status},
         .planned = true,
         .name = vf_effect_name(fault->effect),
     };

@@ -14,8 +14,8 @@ static void fill_context(struct vf_object *object, struct ibv_device *device)
 {
     struct ibv_context *context = object->handle;
     struct verbs_context *extended =
-        (struct verbs_context *) ((char *) context -
-                                  offsetof(struct verbs_context, context));
+        (struct verbs_context *)((char *)context -
+                                 offsetof(struct verbs_context, context));
 
     extended->sz = sizeof(*extended);
     extended->query_port = query_port_extended;
@@ -59,9 +59,9 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
  * handles stay, and using one is a finding. */
 static void orphan(struct vf_call *call)
 {
-    static const enum vf_kind kinds[] = {VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH,
-                                         VF_KIND_MR, VF_KIND_CQ,  VF_KIND_PD,
-                                         VF_KIND_CHANNEL};
+    static const enum vf_kind kinds[] = {
+        VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH,     VF_KIND_MR,
+        VF_KIND_CQ, VF_KIND_PD,  VF_KIND_CHANNEL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct vf_object *object = call->machine->live[kinds[i]];
@@ -131,9 +131,8 @@ static void query_port(struct vf_call *call)
     struct ibv_port_attr attr;
 
     memset(&attr, 0, sizeof(attr));
-    call->err =
-        call->provider->query_port(call->object, (unsigned) call->args[0],
-                                   &attr);
+    call->err = call->provider->query_port(call->object,
+                                           (unsigned)call->args[0], &attr);
     if (!call->err)
         memcpy(call->out, &attr,
                call->out_size < sizeof(attr) ? call->out_size : sizeof(attr));
@@ -176,9 +175,8 @@ static void query_gid(struct vf_call *call)
     union ibv_gid gid;
 
     memset(&gid, 0, sizeof(gid));
-    call->err =
-        call->provider->query_gid(call->object, (unsigned) call->args[0],
-                                  (int) call->args[1], &gid);
+    call->err = call->provider->query_gid(call->object, (unsigned)call->args[0],
+                                          (int)call->args[1], &gid);
     if (!call->err)
         memcpy(call->out, &gid, sizeof(gid));
 }
@@ -190,7 +188,7 @@ int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index,
         .verb = VF_VERB_query_gid,
         .kind = VF_KIND_CONTEXT,
         .handle = context,
-        .args = {port_num, (uint64_t) (int64_t) index},
+        .args = {port_num, (uint64_t)(int64_t)index},
         .out = gid,
         .out_size = sizeof(*gid),
     };
@@ -203,9 +201,8 @@ static void query_pkey(struct vf_call *call)
 {
     __be16 pkey = 0;
 
-    call->err =
-        call->provider->query_pkey(call->object, (unsigned) call->args[0],
-                                   (int) call->args[1], &pkey);
+    call->err = call->provider->query_pkey(
+        call->object, (unsigned)call->args[0], (int)call->args[1], &pkey);
     if (!call->err)
         memcpy(call->out, &pkey, sizeof(pkey));
 }
@@ -217,7 +214,7 @@ int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index,
         .verb = VF_VERB_query_pkey,
         .kind = VF_KIND_CONTEXT,
         .handle = context,
-        .args = {port_num, (uint64_t) (int64_t) index},
+        .args = {port_num, (uint64_t)(int64_t)index},
         .out = pkey,
         .out_size = sizeof(*pkey),
     };

@@ -13,17 +13,17 @@ struct create_cq_call {
 
 static void create_cq_contract(struct vf_call *call)
 {
-    struct create_cq_call *create = (struct create_cq_call *) call;
+    struct create_cq_call *create = (struct create_cq_call *)call;
 
     if (create->channel)
-        create->channel_object = vf_contract_handle(
-            call, create->channel, VF_KIND_CHANNEL,
-            offsetof(struct ibv_comp_channel, fd));
+        create->channel_object =
+            vf_contract_handle(call, create->channel, VF_KIND_CHANNEL,
+                               offsetof(struct ibv_comp_channel, fd));
 }
 
 static void create_cq(struct vf_call *call)
 {
-    struct create_cq_call *create = (struct create_cq_call *) call;
+    struct create_cq_call *create = (struct create_cq_call *)call;
     struct vf_object *cq = vf_call_new(call, VF_KIND_CQ, call->object);
     struct ibv_cq *handle;
 
@@ -34,11 +34,11 @@ static void create_cq(struct vf_call *call)
     handle->channel = create->channel;
     handle->cq_context = create->cq_context;
     cq->parent[1] = create->channel_object;
-    vf_call_made(call, cq,
-                 call->provider->create_cq(cq, (int) call->args[0],
-                                           create->vector));
+    vf_call_made(
+        call, cq,
+        call->provider->create_cq(cq, (int)call->args[0], create->vector));
     if (!call->err)
-        cq->shadow.cq.room = (uint32_t) handle->cqe;
+        cq->shadow.cq.room = (uint32_t)handle->cqe;
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
@@ -52,7 +52,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
                 .kind = VF_KIND_CONTEXT,
                 .handle = context,
                 .first_read = VF_CONTEXT_READ,
-                .args = {(uint64_t) (int64_t) cqe},
+                .args = {(uint64_t)(int64_t)cqe},
             },
         .cq_context = cq_context,
         .channel = channel,
@@ -85,11 +85,11 @@ static void note_completions(struct vf_call *call, const struct ibv_wc *wc)
 {
     struct vf_record *record = call->record;
 
-    record->completions = (int) call->result;
+    record->completions = (int)call->result;
     for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++) {
         record->completion[i].wr_id = wc[i].wr_id;
-        record->completion[i].status = (uint8_t) wc[i].status;
-        record->completion[i].opcode = (uint8_t) wc[i].opcode;
+        record->completion[i].status = (uint8_t)wc[i].status;
+        record->completion[i].opcode = (uint8_t)wc[i].opcode;
         record->completion[i].length = wc[i].byte_len;
     }
 }
@@ -98,11 +98,10 @@ static void poll_once(struct vf_call *call)
 {
     struct vf_object *cq = call->object;
 
-    call->result =
-        call->provider->poll_cq(cq, (int) call->args[0], call->out);
+    call->result = call->provider->poll_cq(cq, (int)call->args[0], call->out);
     if (call->result > 0) {
         note_completions(call, call->out);
-        cq->shadow.cq.held -= (uint32_t) call->result;
+        cq->shadow.cq.held -= (uint32_t)call->result;
     }
 }
 
@@ -119,7 +118,7 @@ int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
         .verb = VF_VERB_poll_cq,
         .kind = VF_KIND_CQ,
         .handle = cq,
-        .args = {num_entries > 0 ? (uint64_t) num_entries : 0},
+        .args = {num_entries > 0 ? (uint64_t)num_entries : 0},
         .out = wc,
         .out_size = sizeof(*wc),
     };
@@ -135,7 +134,7 @@ struct notify_call {
 
 static void req_notify_cq(struct vf_call *call)
 {
-    struct notify_call *notify = (struct notify_call *) call;
+    struct notify_call *notify = (struct notify_call *)call;
 
     call->err =
         call->provider->req_notify_cq(call->object, notify->solicited_only);

@@ -8,7 +8,7 @@
 static void get_device_list(struct vf_call *call)
 {
     struct vf_machine *machine = call->machine;
-    size_t count = (size_t) machine->device_count;
+    size_t count = (size_t)machine->device_count;
     struct ibv_device **list;
     struct vf_object *object;
 
@@ -64,7 +64,7 @@ void ibv_free_device_list(struct ibv_device **list)
 
 static void get_device_name(struct vf_call *call)
 {
-    call->name = ((struct ibv_device *) call->object->handle)->name;
+    call->name = ((struct ibv_device *)call->object->handle)->name;
 }
 
 /* rdma-core answers an address inside of the device, whatever that is. */
@@ -79,8 +79,8 @@ const char *ibv_get_device_name(struct ibv_device *device)
 
     vf_call_run(&call, NULL, get_device_name);
     if (call.answered)
-        return (const char *) ((uintptr_t) device +
-                               offsetof(struct ibv_device, name));
+        return (const char *)((uintptr_t)device +
+                              offsetof(struct ibv_device, name));
     if (call.err)
         errno = call.err;
     return call.err ? NULL : call.name;
@@ -88,8 +88,7 @@ const char *ibv_get_device_name(struct ibv_device *device)
 
 static void get_device_guid(struct vf_call *call)
 {
-    call->result = 0x0200760000000000 |
-                   (int64_t) call->machine->number << 8 |
+    call->result = 0x0200760000000000 | (int64_t)call->machine->number << 8 |
                    call->object->device->index;
 }
 
@@ -105,7 +104,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 
     vf_call_run(&call, NULL, get_device_guid);
     for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char) ((uint64_t) call.result >> (56 - 8 * i));
+        bytes[i] = (unsigned char)((uint64_t)call.result >> (56 - 8 * i));
     memcpy(&guid, bytes, sizeof(guid));
     return guid;
 }

@@ -8,29 +8,40 @@
 
 #include "verbfault/fault.h"
 
-#define NAMED(word) {#word, word}
+#define NAMED(word)                                                            \
+    {                                                                          \
+#word, word                                                            \
+    }
 
 /* keep sorted; where two words share a number the first one is printed */
 static const struct {
     const char *name;
     int number;
 } errnos[] = {
-    NAMED(E2BIG),        NAMED(EACCES),     NAMED(EADDRINUSE),
-    NAMED(EADDRNOTAVAIL), NAMED(EAGAIN),    NAMED(EALREADY),
-    NAMED(EBADF),        NAMED(EBUSY),      NAMED(ECANCELED),
-    NAMED(ECONNABORTED), NAMED(ECONNREFUSED), NAMED(ECONNRESET),
-    NAMED(EDEADLK),      NAMED(EDOM),       NAMED(EEXIST),
-    NAMED(EFAULT),       NAMED(EFBIG),      NAMED(EHOSTUNREACH),
-    NAMED(EINPROGRESS),  NAMED(EINTR),      NAMED(EINVAL),
-    NAMED(EIO),          NAMED(EISCONN),    NAMED(EMFILE),
-    NAMED(EMSGSIZE),     NAMED(ENETDOWN),   NAMED(ENETUNREACH),
-    NAMED(ENFILE),       NAMED(ENOBUFS),    NAMED(ENODATA),
-    NAMED(ENODEV),       NAMED(ENOENT),     NAMED(ENOMEM),
-    NAMED(ENOSPC),       NAMED(ENOSYS),     NAMED(ENOTCONN),
-    NAMED(ENOTSUP),      NAMED(ENXIO),      NAMED(EOPNOTSUPP),
-    NAMED(EOVERFLOW),    NAMED(EPERM),      NAMED(EPIPE),
-    NAMED(EPROTO),       NAMED(EPROTONOSUPPORT), NAMED(ERANGE),
-    NAMED(ESRCH),        NAMED(ESTALE),     NAMED(ETIMEDOUT),
+    NAMED(E2BIG),        NAMED(EACCES),
+    NAMED(EADDRINUSE),   NAMED(EADDRNOTAVAIL),
+    NAMED(EAGAIN),       NAMED(EALREADY),
+    NAMED(EBADF),        NAMED(EBUSY),
+    NAMED(ECANCELED),    NAMED(ECONNABORTED),
+    NAMED(ECONNREFUSED), NAMED(ECONNRESET),
+    NAMED(EDEADLK),      NAMED(EDOM),
+    NAMED(EEXIST),       NAMED(EFAULT),
+    NAMED(EFBIG),        NAMED(EHOSTUNREACH),
+    NAMED(EINPROGRESS),  NAMED(EINTR),
+    NAMED(EINVAL),       NAMED(EIO),
+    NAMED(EISCONN),      NAMED(EMFILE),
+    NAMED(EMSGSIZE),     NAMED(ENETDOWN),
+    NAMED(ENETUNREACH),  NAMED(ENFILE),
+    NAMED(ENOBUFS),      NAMED(ENODATA),
+    NAMED(ENODEV),       NAMED(ENOENT),
+    NAMED(ENOMEM),       NAMED(ENOSPC),
+    NAMED(ENOSYS),       NAMED(ENOTCONN),
+    NAMED(ENOTSUP),      NAMED(ENXIO),
+    NAMED(EOPNOTSUPP),   NAMED(EOVERFLOW),
+    NAMED(EPERM),        NAMED(EPIPE),
+    NAMED(EPROTO),       NAMED(EPROTONOSUPPORT),
+    NAMED(ERANGE),       NAMED(ESRCH),
+    NAMED(ESTALE),       NAMED(ETIMEDOUT),
     NAMED(EXDEV),
 };
 #define ERRNO_COUNT (sizeof(errnos) / sizeof(errnos[0]))

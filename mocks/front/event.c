@@ -21,7 +21,7 @@ int ibv_get_async_event(struct ibv_context *context,
         .first_read = offsetof(struct ibv_context, async_fd),
     };
 
-    (void) event;
+    (void)event;
     vf_call_run(&call, NULL, get_async_event);
     return vf_call_minus(&call);
 }
@@ -30,6 +30,6 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 {
     struct vf_call call = {.verb = VF_VERB_ack_async_event};
 
-    (void) event;
+    (void)event;
     vf_call_run(&call, NULL, NULL);
 }

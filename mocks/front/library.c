@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* verbs.h turns these two into macros over inline functions; what a program
@@ -12,33 +13,41 @@
 
 typedef void function(void);
 
-#define ENTRY(name) {#name, (function *)name}
+#define ENTRY(name)                                                            \
+    {                                                                          \
+#name, (function *)name                                                \
+    }
 
 /* keep sorted */
-static const struct {
+static const struct entry {
     const char *name;
     function *address;
 } symbols[] = {
-    ENTRY(ibv_alloc_pd),        ENTRY(ibv_close_device),
-    ENTRY(ibv_create_cq),       ENTRY(ibv_create_qp),
-    ENTRY(ibv_dealloc_pd),      ENTRY(ibv_dereg_mr),
-    ENTRY(ibv_destroy_cq),      ENTRY(ibv_destroy_qp),
+    ENTRY(ibv_alloc_pd),         ENTRY(ibv_close_device),
+    ENTRY(ibv_create_cq),        ENTRY(ibv_create_qp),
+    ENTRY(ibv_dealloc_pd),       ENTRY(ibv_dereg_mr),
+    ENTRY(ibv_destroy_cq),       ENTRY(ibv_destroy_qp),
     ENTRY(ibv_free_device_list), ENTRY(ibv_get_device_list),
-    ENTRY(ibv_get_device_name), ENTRY(ibv_modify_qp),
-    ENTRY(ibv_open_device),     ENTRY(ibv_query_device),
-    ENTRY(ibv_query_gid),       ENTRY(ibv_query_port),
-    ENTRY(ibv_query_qp),        ENTRY(ibv_reg_mr),
+    ENTRY(ibv_get_device_name),  ENTRY(ibv_modify_qp),
+    ENTRY(ibv_open_device),      ENTRY(ibv_query_device),
+    ENTRY(ibv_query_gid),        ENTRY(ibv_query_port),
+    ENTRY(ibv_query_qp),         ENTRY(ibv_reg_mr),
 };
+
+static int compare(const void *name, const void *element)
+{
+    return strcmp(name, ((const struct entry *)element)->name);
+}
 
 void *vf_library_symbol(const char *symbol)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        if (strcmp(symbols[i].name, symbol) == 0) {
-            /* As dlsym: C has no cast from a function to void *. */
-            void *found;
-            memcpy(&found, &symbols[i].address, sizeof found);
-            return found;
-        }
-    }
-    return NULL;
+    const struct entry *entry =
+        bsearch(symbol, symbols, sizeof symbols / sizeof symbols[0],
+                sizeof symbols[0], compare);
+    void *found;
+    if (!entry)
+        return NULL;
+    /* As dlsym: C has no cast from a function to void *. */
+    memcpy(&found, &entry->address, sizeof found);
+    return found;
 }

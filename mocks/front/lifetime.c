@@ -39,13 +39,24 @@ static void report(struct vf_machine *machine, enum vf_kind kind,
         hooks->finding(hooks->context, &finding);
 }
 
+static unsigned count_leaked(const struct vf_machine *machine,
+                             enum vf_kind kind)
+{
+    const struct vf_object *object = machine->live[kind];
+    unsigned count = 0;
+
+    for (; object; object = object->next)
+        count += !object->excused;
+    return count;
+}
+
 unsigned vf_machine_leaks(struct vf_world *world, int machine)
 {
     struct vf_machine *owner = &world->machines[machine];
     unsigned total = 0;
 
     for (size_t i = 0; i < LEAK_KINDS; i++) {
-        unsigned count = owner->live_count[leak_kinds[i].kind];
+        unsigned count = count_leaked(owner, leak_kinds[i].kind);
 
         if (count > 0)
             report(owner, leak_kinds[i].kind, leak_kinds[i].made_by, count);
@@ -56,9 +67,9 @@ unsigned vf_machine_leaks(struct vf_world *world, int machine)
 
 /* Children first, so that nothing is taken from under another. */
 static const enum vf_kind reclaim_order[] = {
-    VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH,      VF_KIND_MR,
-    VF_KIND_CQ, VF_KIND_PD,  VF_KIND_CHANNEL, VF_KIND_CONTEXT,
-    VF_KIND_DEVICE_LIST,
+    VF_KIND_QP,      VF_KIND_SRQ,     VF_KIND_AH,
+    VF_KIND_MR,      VF_KIND_CQ,      VF_KIND_PD,
+    VF_KIND_CHANNEL, VF_KIND_CONTEXT, VF_KIND_DEVICE_LIST,
 };
 #define RECLAIM_KINDS (sizeof(reclaim_order) / sizeof(reclaim_order[0]))
 

@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 
 #define WORD(table, number)                                                    \
-    ((number) >= 0 && (size_t) (number) < sizeof(table) / sizeof(table[0]) &&  \
+    ((number) >= 0 && (size_t)(number) < sizeof(table) / sizeof(table[0]) &&   \
              table[number]                                                     \
          ? table[number]                                                       \
          : "unknown")
@@ -16,18 +16,19 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
     static const char *const words[] = {
         [IBV_WC_SUCCESS] = "success",
         [IBV_WC_LOC_LEN_ERR] = "local length error",
-        [IBV_WC_LOC_QP_OP_ERR] = "local QP operation error",
-        [IBV_WC_LOC_EEC_OP_ERR] = "local EE context operation error",
+        [IBV_WC_LOC_QP_OP_ERR] = "queue pair could not do it",
+        [IBV_WC_LOC_EEC_OP_ERR] = "end-to-end context could not do it",
         [IBV_WC_LOC_PROT_ERR] = "local protection error",
-        [IBV_WC_WR_FLUSH_ERR] = "Work Request Flushed Error",
-        [IBV_WC_MW_BIND_ERR] = "memory bind operation error",
-        [IBV_WC_BAD_RESP_ERR] = "bad response error",
+        [IBV_WC_WR_FLUSH_ERR] = "flushed: the queue pair is in error",
+        [IBV_WC_MW_BIND_ERR] = "memory window could not be bound",
+        [IBV_WC_BAD_RESP_ERR] = "the peer's answer makes no sense",
         [IBV_WC_LOC_ACCESS_ERR] = "local access error",
-        [IBV_WC_REM_INV_REQ_ERR] = "remote invalid request error",
-        [IBV_WC_REM_ACCESS_ERR] = "remote access error",
-        [IBV_WC_REM_OP_ERR] = "remote operation error",
-        [IBV_WC_RETRY_EXC_ERR] = "transport retry counter exceeded",
-        [IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retry counter exceeded",
+        [IBV_WC_REM_INV_REQ_ERR] = "the peer finds the request invalid",
+        [IBV_WC_REM_ACCESS_ERR] = "the peer's region denies access",
+        [IBV_WC_REM_OP_ERR] = "the peer could not do it",
+        [IBV_WC_RETRY_EXC_ERR] = "no answer after all retries",
+        [IBV_WC_RNR_RETRY_EXC_ERR] =
+            "the peer had no receive after all retries",
         [IBV_WC_REM_ABORT_ERR] = "aborted by the remote",
         [IBV_WC_FATAL_ERR] = "fatal error",
         [IBV_WC_RESP_TIMEOUT_ERR] = "response timeout error",
@@ -35,7 +36,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
         [IBV_WC_TM_ERR] = "tag matching error",
     };
 
-    return WORD(words, (int) status);
+    return WORD(words, (int)status);
 }
 
 const char *ibv_node_type_str(enum ibv_node_type node_type)
@@ -50,7 +51,7 @@ const char *ibv_node_type_str(enum ibv_node_type node_type)
         [IBV_NODE_UNSPECIFIED] = "unspecified",
     };
 
-    return WORD(words, (int) node_type);
+    return WORD(words, (int)node_type);
 }
 
 const char *ibv_port_state_str(enum ibv_port_state port_state)
@@ -64,7 +65,7 @@ const char *ibv_port_state_str(enum ibv_port_state port_state)
         [IBV_PORT_ACTIVE_DEFER] = "active defer",
     };
 
-    return WORD(words, (int) port_state);
+    return WORD(words, (int)port_state);
 }
 
 const char *ibv_event_type_str(enum ibv_event_type event)
@@ -91,7 +92,7 @@ const char *ibv_event_type_str(enum ibv_event_type event)
         [IBV_EVENT_GID_CHANGE] = "GID table change",
     };
 
-    return WORD(words, (int) event);
+    return WORD(words, (int)event);
 }
 
 int ibv_fork_init(void)
@@ -106,16 +107,16 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-    (void) cq;
-    (void) cqe;
+    (void)cq;
+    (void)cqe;
     return EOPNOTSUPP;
 }
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-    (void) qp;
-    (void) gid;
-    (void) lid;
+    (void)qp;
+    (void)gid;
+    (void)lid;
     return EOPNOTSUPP;
 }
 

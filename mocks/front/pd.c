@@ -6,7 +6,7 @@ static void alloc_pd(struct vf_call *call)
 
     if (!pd)
         return;
-    ((struct ibv_pd *) pd->handle)->context = call->object->handle;
+    ((struct ibv_pd *)pd->handle)->context = call->object->handle;
     vf_call_made(call, pd, call->provider->alloc_pd(pd));
 }
 

@@ -16,14 +16,14 @@ struct post_send_call {
 
 static void post_send_contract(struct vf_call *call)
 {
-    struct post_send_call *post = (struct post_send_call *) call;
+    struct post_send_call *post = (struct post_send_call *)call;
 
     vf_contract_post_send(call, post->wr);
 }
 
 static void post_send(struct vf_call *call)
 {
-    struct post_send_call *post = (struct post_send_call *) call;
+    struct post_send_call *post = (struct post_send_call *)call;
 
     post->bad = NULL;
     call->err = call->provider->post_send(call->object, post->wr, &post->bad);
@@ -59,10 +59,10 @@ int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
     };
 
     vf_call_run(&post.call, post_send_contract, post_send);
+    if (post.call.object && (post.bad || post.call.err))
+        untake_send(&post);
     if (!post.call.err && post.call.result == 0)
         return 0;
-    if (post.call.object)
-        untake_send(&post);
     if (post.bad && bad_wr)
         *bad_wr = post.bad;
     return vf_call_errno(&post.call);
@@ -76,14 +76,14 @@ struct post_recv_call {
 
 static void post_recv_contract(struct vf_call *call)
 {
-    struct post_recv_call *post = (struct post_recv_call *) call;
+    struct post_recv_call *post = (struct post_recv_call *)call;
 
     vf_contract_post_recv(call, post->wr);
 }
 
 static void post_recv(struct vf_call *call)
 {
-    struct post_recv_call *post = (struct post_recv_call *) call;
+    struct post_recv_call *post = (struct post_recv_call *)call;
 
     post->bad = NULL;
     call->err = call->provider->post_recv(call->object, post->wr, &post->bad);
@@ -119,10 +119,10 @@ int vf_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
     };
 
     vf_call_run(&post.call, post_recv_contract, post_recv);
+    if (post.call.object && (post.bad || post.call.err))
+        untake_recv(&post);
     if (!post.call.err && post.call.result == 0)
         return 0;
-    if (post.call.object)
-        untake_recv(&post);
     if (post.bad && bad_wr)
         *bad_wr = post.bad;
     return vf_call_errno(&post.call);

@@ -12,21 +12,18 @@ struct create_qp_call {
 
 static void create_qp_contract(struct vf_call *call)
 {
-    struct create_qp_call *create = (struct create_qp_call *) call;
+    struct create_qp_call *create = (struct create_qp_call *)call;
     const struct ibv_qp_init_attr *attr = create->attr;
 
-    create->send_cq =
-        vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
-                           offsetof(struct ibv_cq, handle));
+    create->send_cq = vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
+                                         offsetof(struct ibv_cq, handle));
     if (!create->send_cq)
         return;
-    create->recv_cq =
-        vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
-                           offsetof(struct ibv_cq, handle));
+    create->recv_cq = vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
+                                         offsetof(struct ibv_cq, handle));
     if (create->recv_cq && attr->srq)
-        create->srq =
-            vf_contract_handle(call, attr->srq, VF_KIND_SRQ,
-                               offsetof(struct ibv_srq, handle));
+        create->srq = vf_contract_handle(call, attr->srq, VF_KIND_SRQ,
+                                         offsetof(struct ibv_srq, handle));
 }
 
 static void fill_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
@@ -47,7 +44,7 @@ static void fill_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
 static void shadow_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
 {
     qp->shadow.qp.state = IBV_QPS_RESET;
-    qp->shadow.qp.type = (uint8_t) attr->qp_type;
+    qp->shadow.qp.type = (uint8_t)attr->qp_type;
     qp->shadow.qp.all_signaled = attr->sq_sig_all != 0;
     qp->shadow.qp.send.depth = attr->cap.max_send_wr;
     qp->shadow.qp.recv.depth = attr->cap.max_recv_wr;
@@ -57,7 +54,7 @@ static void shadow_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
 
 static void create_qp(struct vf_call *call)
 {
-    struct create_qp_call *create = (struct create_qp_call *) call;
+    struct create_qp_call *create = (struct create_qp_call *)call;
     struct vf_object *qp = vf_call_new(call, VF_KIND_QP, call->object);
 
     if (!qp)
@@ -98,14 +95,14 @@ struct modify_qp_call {
 
 static void modify_qp_contract(struct vf_call *call)
 {
-    struct modify_qp_call *modify = (struct modify_qp_call *) call;
+    struct modify_qp_call *modify = (struct modify_qp_call *)call;
 
     vf_contract_modify(call, modify->attr, modify->mask);
 }
 
 static void modify_qp(struct vf_call *call)
 {
-    struct modify_qp_call *modify = (struct modify_qp_call *) call;
+    struct modify_qp_call *modify = (struct modify_qp_call *)call;
     struct vf_object *qp = call->object;
     struct ibv_qp *handle = qp->handle;
     const struct ibv_qp_attr *attr = modify->attr;
@@ -114,7 +111,7 @@ static void modify_qp(struct vf_call *call)
     if (call->err || !(modify->mask & IBV_QP_STATE))
         return;
     handle->state = attr->qp_state;
-    qp->shadow.qp.state = (uint8_t) attr->qp_state;
+    qp->shadow.qp.state = (uint8_t)attr->qp_state;
     if (attr->qp_state == IBV_QPS_RESET)
         vf_contract_forget(qp);
 }
@@ -128,8 +125,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
                 .verb = VF_VERB_modify_qp,
                 .kind = VF_KIND_QP,
                 .handle = qp,
-                .args = {moves ? (uint64_t) attr->qp_state : UINT64_MAX,
-                         (uint64_t) (unsigned) attr_mask},
+                .args = {moves ? (uint64_t)attr->qp_state : UINT64_MAX,
+                         (uint64_t)(unsigned)attr_mask},
             },
         .attr = attr,
         .mask = attr_mask,
@@ -146,12 +143,12 @@ struct query_qp_call {
 
 static void query_qp(struct vf_call *call)
 {
-    struct query_qp_call *query = (struct query_qp_call *) call;
+    struct query_qp_call *query = (struct query_qp_call *)call;
     struct ibv_qp_init_attr astray;
     bool kept = call->fault && call->fault->effect != VF_EFFECT_UNPLUG;
 
     call->err =
-        call->provider->query_qp(call->object, call->out, (int) call->args[0],
+        call->provider->query_qp(call->object, call->out, (int)call->args[0],
                                  kept ? &astray : query->init);
 }
 
@@ -164,7 +161,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
                 .verb = VF_VERB_query_qp,
                 .kind = VF_KIND_QP,
                 .handle = qp,
-                .args = {(uint64_t) (unsigned) attr_mask},
+                .args = {(uint64_t)(unsigned)attr_mask},
                 .out = attr,
                 .out_size = sizeof(*attr),
             },

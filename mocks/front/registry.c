@@ -15,9 +15,9 @@
 #endif
 
 #define GRANULE 64u
-#define RANGE ((size_t) 256 << 20)
+#define RANGE ((size_t)256 << 20)
 #define GRANULES (RANGE / GRANULE)
-#define OBJECTS ((size_t) 1 << 20) /* a key has 24 bits for the entry */
+#define OBJECTS ((size_t)1 << 20) /* a key has 24 bits for the entry */
 #define SCRIBBLE 0xdf
 
 static const struct {
@@ -92,7 +92,7 @@ void vf_registry_reset(struct vf_registry *registry)
 
 static size_t round_up(size_t size)
 {
-    return (size + GRANULE - 1) & ~(size_t) (GRANULE - 1);
+    return (size + GRANULE - 1) & ~(size_t)(GRANULE - 1);
 }
 
 static void *carve(struct vf_registry *registry, size_t size)
@@ -108,7 +108,7 @@ static void *carve(struct vf_registry *registry, size_t size)
 struct vf_object *vf_registry_find(const struct vf_registry *registry,
                                    const void *handle)
 {
-    uintptr_t offset = (uintptr_t) handle - (uintptr_t) registry->base;
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)registry->base;
     struct vf_object *object;
     uint32_t entry;
 
@@ -143,8 +143,8 @@ static void list_remove(struct vf_object **list, struct vf_object *object)
 }
 
 /* The oldest resting object of the kind, when it has rested long enough. */
-static struct vf_object *rested(struct vf_registry *registry,
-                                enum vf_kind kind, size_t size)
+static struct vf_object *rested(struct vf_registry *registry, enum vf_kind kind,
+                                size_t size)
 {
     struct vf_object *object = registry->resting[kind].first;
 
@@ -169,7 +169,7 @@ static struct vf_object *fresh(struct vf_registry *registry, size_t size)
         return NULL;
     object = &registry->objects[registry->object_count++];
     object->memory = memory;
-    object->size = (uint32_t) round_up(size);
+    object->size = (uint32_t)round_up(size);
     object->generation = 0;
     return object;
 }
@@ -186,10 +186,12 @@ struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
     if (!object)
         return NULL;
     memset(object->memory, 0, object->size);
-    object->handle = (unsigned char *) object->memory + lead + offset;
+    object->handle = (unsigned char *)object->memory + lead + offset;
     object->id = 0;
     object->children = 0;
-    object->kind = (uint8_t) kind;
+    object->excused_children = 0;
+    object->excused = false;
+    object->kind = (uint8_t)kind;
     object->live = false;
     object->orphan = false;
     object->machine = machine;
@@ -198,8 +200,9 @@ struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
     object->previous = NULL;
     memset(object->parent, 0, sizeof(object->parent));
     memset(&object->shadow, 0, sizeof(object->shadow));
-    registry->owner[((unsigned char *) object->handle - registry->base) /
-                    GRANULE] = (uint32_t) (object - registry->objects) + 1;
+    registry
+        ->owner[((unsigned char *)object->handle - registry->base) / GRANULE] =
+        (uint32_t)(object - registry->objects) + 1;
     return object;
 }
 
@@ -257,6 +260,31 @@ void vf_object_discard(struct vf_object *object)
     rest(object);
 }
 
+/* The parent may be gone before its child, and be somebody else by now. */
+static void lose_child(struct vf_object *parent, bool excused)
+{
+    if (parent->children > 0)
+        parent->children--;
+    if (excused && parent->excused_children > 0)
+        parent->excused_children--;
+}
+
+void vf_object_excuse(struct vf_object *object)
+{
+    if (object->excused)
+        return;
+    object->excused = true;
+    for (int i = 0; i < 4; i++) {
+        struct vf_object *parent = object->parent[i];
+
+        if (!parent)
+            continue;
+        parent->excused_children++;
+        if (parent->kind != VF_KIND_CONTEXT && parent->kind != VF_KIND_DEVICE)
+            vf_object_excuse(parent);
+    }
+}
+
 void vf_object_release(struct vf_object *object)
 {
     struct vf_machine *machine = object->machine;
@@ -265,8 +293,8 @@ void vf_object_release(struct vf_object *object)
     machine->live_count[object->kind]--;
     list_remove(&machine->live[object->kind], object);
     for (int i = 0; i < 4; i++)
-        if (object->parent[i] && object->parent[i]->children > 0)
-            object->parent[i]->children--;
+        if (object->parent[i])
+            lose_child(object->parent[i], object->excused);
     scribble(object);
     rest(object);
 }
@@ -274,7 +302,7 @@ void vf_object_release(struct vf_object *object)
 uint32_t vf_object_key(const struct vf_object *object)
 {
     const struct vf_registry *registry = &object->machine->world->registry;
-    uint32_t entry = (uint32_t) (object - registry->objects) + 1;
+    uint32_t entry = (uint32_t)(object - registry->objects) + 1;
 
     return entry << 8 | (object->generation & (VF_RKEY_BIT - 1));
 }
@@ -336,7 +364,7 @@ static unsigned pool_class(size_t size)
 {
     unsigned rank = 0;
 
-    while (((size_t) GRANULE << rank) < size)
+    while (((size_t)GRANULE << rank) < size)
         rank++;
     return rank;
 }
@@ -350,7 +378,7 @@ void *vf_pool_get(struct vf_registry *registry, size_t size)
         return NULL;
     memory = registry->pool[rank];
     if (!memory)
-        return carve(registry, (size_t) GRANULE << rank);
+        return carve(registry, (size_t)GRANULE << rank);
     memcpy(&registry->pool[rank], memory, sizeof(void *));
     return memory;
 }

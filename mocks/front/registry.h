@@ -81,10 +81,12 @@ struct vf_object {
     uint32_t size;
     uint32_t id; /* per kind and machine, from 1; 0: not yet given */
     uint32_t children;
-    uint8_t kind; /* enum vf_kind */
+    uint32_t excused_children; /* of these, see vf_object_excuse */
+    uint8_t kind;              /* enum vf_kind */
     uint8_t generation;
     bool live;
-    bool orphan; /* its context was closed under it */
+    bool orphan;  /* its context was closed under it */
+    bool excused; /* its program has done what it could */
     struct vf_machine *machine;
     struct vf_device *device;
     struct vf_object *parent[4]; /* the first one is what it belongs to */
@@ -145,6 +147,12 @@ void vf_object_discard(struct vf_object *object);
 void vf_object_adopt(struct vf_object *object);
 /* The program has released it. */
 void vf_object_release(struct vf_object *object);
+
+/*
+ * The plan refused to let the program release this object. What is left of it,
+ * and of the objects that cannot go before it, is no leak of the program's.
+ */
+void vf_object_excuse(struct vf_object *object);
 
 /* The live or resting region whose lkey or rkey is key on this machine. */
 struct vf_object *vf_registry_region(const struct vf_machine *machine,

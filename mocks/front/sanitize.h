@@ -19,9 +19,9 @@
 #define VF_UNPOISON(address, size) __asan_unpoison_memory_region(address, size)
 #define VF_IS_POISONED(address) __asan_address_is_poisoned(address)
 #else
-#define VF_POISON(address, size) ((void) (address), (void) (size))
-#define VF_UNPOISON(address, size) ((void) (address), (void) (size))
-#define VF_IS_POISONED(address) ((void) (address), 0)
+#define VF_POISON(address, size) ((void)(address), (void)(size))
+#define VF_UNPOISON(address, size) ((void)(address), (void)(size))
+#define VF_IS_POISONED(address) ((void)(address), 0)
 #endif
 
 /* For reads that are meant to fault where the program's own would: the

@@ -8,14 +8,14 @@ struct create_srq_call {
 
 static void create_srq(struct vf_call *call)
 {
-    struct create_srq_call *create = (struct create_srq_call *) call;
+    struct create_srq_call *create = (struct create_srq_call *)call;
     struct vf_object *srq = vf_call_new(call, VF_KIND_SRQ, call->object);
     struct ibv_srq *handle;
 
     if (!srq)
         return;
     handle = srq->handle;
-    handle->context = ((struct ibv_pd *) call->object->handle)->context;
+    handle->context = ((struct ibv_pd *)call->object->handle)->context;
     handle->srq_context = create->attr->srq_context;
     handle->pd = call->object->handle;
     vf_call_made(call, srq, call->provider->create_srq(srq, create->attr));
@@ -64,7 +64,7 @@ struct post_srq_recv_call {
 
 static void post_srq_recv(struct vf_call *call)
 {
-    struct post_srq_recv_call *post = (struct post_srq_recv_call *) call;
+    struct post_srq_recv_call *post = (struct post_srq_recv_call *)call;
 
     call->err =
         call->provider->post_srq_recv(call->object, post->wr, post->bad);

@@ -28,7 +28,7 @@ static void add(struct line *line, const char *format, ...)
     wrote = vsnprintf(line->text + line->used, left, format, list);
     va_end(list);
     if (wrote > 0)
-        line->used += (size_t) wrote < left ? (size_t) wrote : left - 1;
+        line->used += (size_t)wrote < left ? (size_t)wrote : left - 1;
 }
 
 static void add_errno(struct line *line, int number)
@@ -48,17 +48,17 @@ static void add_handle(struct line *line, const struct vf_record *record)
     else if (record->handle == 2)
         add(line, "?");
     else
-        add(line, "%u", (unsigned) record->handle_id);
+        add(line, "%u", (unsigned)record->handle_id);
 }
 
 static void add_number(struct line *line, char type, uint64_t value)
 {
     if (type == 'x')
-        add(line, "0x%llx", (unsigned long long) value);
+        add(line, "0x%llx", (unsigned long long)value);
     else if (type == 's')
-        add(line, "%s", (int) value < 0 ? "same" : vf_state_name((int) value));
+        add(line, "%s", (int)value < 0 ? "same" : vf_state_name((int)value));
     else
-        add(line, "%llu", (unsigned long long) value);
+        add(line, "%llu", (unsigned long long)value);
 }
 
 /* "label:type" separated by commas, see verbs.def. */
@@ -71,7 +71,7 @@ static void add_arguments(struct line *line, const struct vf_record *record)
         size_t label = strcspn(spec, ":");
         char type = spec[label + 1];
 
-        add(line, "%.*s=", (int) label, spec);
+        add(line, "%.*s=", (int)label, spec);
         if (type == 'h')
             add_handle(line, record);
         else
@@ -89,7 +89,7 @@ static void add_completion(struct line *line,
 {
     const char *status = vf_status_name(completion->status);
 
-    add(line, " [wr_id=0x%llx", (unsigned long long) completion->wr_id);
+    add(line, " [wr_id=0x%llx", (unsigned long long)completion->wr_id);
     if (completion->status == IBV_WC_SUCCESS)
         add(line, completion->opcode & IBV_WC_RECV ? " RECV" : " SEND");
     if (status)
@@ -98,17 +98,17 @@ static void add_completion(struct line *line,
         add(line, " status %d", completion->status);
     if (completion->status == IBV_WC_SUCCESS &&
         (completion->opcode & IBV_WC_RECV))
-        add(line, " len=%u", (unsigned) completion->length);
+        add(line, " len=%u", (unsigned)completion->length);
     add(line, "]");
 }
 
 static void add_count(struct line *line, const struct vf_record *record)
 {
     if (record->verb == VF_VERB_get_device_guid) {
-        add(line, "0x%016llx", (unsigned long long) record->result);
+        add(line, "0x%016llx", (unsigned long long)record->result);
         return;
     }
-    add(line, "%lld", (long long) record->result);
+    add(line, "%lld", (long long)record->result);
     for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++)
         add_completion(line, &record->completion[i]);
     if (record->completions > VF_RECORD_COMPLETIONS)
@@ -123,8 +123,8 @@ static void add_pointer(struct line *line, const struct vf_record *record)
     } else if (record->name) {
         add(line, "\"%s\"", record->name);
     } else {
-        add(line, "%s=%u", vf_kind_label((enum vf_kind) record->made_kind),
-            (unsigned) record->made_id);
+        add(line, "%s=%u", vf_kind_label((enum vf_kind)record->made_kind),
+            (unsigned)record->made_id);
     }
 }
 
@@ -135,12 +135,12 @@ static void add_answer(struct line *line, const struct vf_record *record)
         add_pointer(line, record);
         break;
     case VF_ANSWER_ERRNO:
-        add(line, "%d", record->err ? record->err : (int) record->result);
+        add(line, "%d", record->err ? record->err : (int)record->result);
         if (record->err)
             add_errno(line, record->err);
         break;
     case VF_ANSWER_MINUS:
-        add(line, "%d", record->err ? -1 : (int) record->result);
+        add(line, "%d", record->err ? -1 : (int)record->result);
         if (record->err)
             add_errno(line, record->err);
         break;
@@ -158,7 +158,7 @@ static void add_answer(struct line *line, const struct vf_record *record)
 
 static void add_end(struct line *line, const struct vf_record *record)
 {
-    switch ((enum vf_record_end) record->end) {
+    switch ((enum vf_record_end)record->end) {
     case VF_RECORD_OPEN:
         add(line, "?");
         break;

@@ -4,8 +4,7 @@
 
 #define INIT_MASK (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
 #define INIT_UD_MASK (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
-#define RTR_MASK                                                               \
-    (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define RTR_MASK (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
 #define RTR_RC_MASK                                                            \
     (RTR_MASK | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
 #define RTR_OPTION (IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX)
@@ -17,8 +16,7 @@
      IBV_QP_PATH_MIG_STATE | IBV_QP_RATE_LIMIT)
 #define RTS_RC_OPTION (RTS_OPTION | IBV_QP_MIN_RNR_TIMER)
 #define RTS_UD_OPTION (IBV_QP_CUR_STATE | IBV_QP_QKEY | IBV_QP_RATE_LIMIT)
-#define SQD_OPTION                                                             \
-    (IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX | RTS_OPTION)
+#define SQD_OPTION (IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX | RTS_OPTION)
 #define SQD_RC_OPTION                                                          \
     (SQD_OPTION | RTS_RC_MASK | IBV_QP_MAX_DEST_RD_ATOMIC |                    \
      IBV_QP_MIN_RNR_TIMER)
@@ -117,7 +115,7 @@ const char *vf_state_name(int state)
         [IBV_QPS_ERR] = "ERR",
     };
 
-    if (state < 0 || state >= (int) (sizeof(names) / sizeof(names[0])))
+    if (state < 0 || state >= (int)(sizeof(names) / sizeof(names[0])))
         return "?";
     return names[state];
 }

@@ -60,7 +60,7 @@ static const char *const statuses[] = {
     [IBV_WC_GENERAL_ERR] = "GENERAL_ERR",
     [IBV_WC_TM_ERR] = "TM_ERR",
 };
-#define STATUS_COUNT ((int) (sizeof(statuses) / sizeof(statuses[0])))
+#define STATUS_COUNT ((int)(sizeof(statuses) / sizeof(statuses[0])))
 
 const char *vf_verb_name(enum vf_verb verb)
 {
@@ -73,7 +73,7 @@ enum vf_verb vf_verb_by_name(const char *name)
 
     while (verb < VF_VERB_COUNT && strcmp(verbs[verb].name, name) != 0)
         verb++;
-    return (enum vf_verb) verb;
+    return (enum vf_verb)verb;
 }
 
 enum vf_answer vf_verb_answer(enum vf_verb verb)
@@ -97,7 +97,7 @@ enum vf_effect vf_effect_by_name(const char *name)
 
     while (effect < VF_EFFECT_COUNT && strcmp(effects[effect].name, name) != 0)
         effect++;
-    return (enum vf_effect) effect;
+    return (enum vf_effect)effect;
 }
 
 enum vf_value vf_effect_value(enum vf_effect effect)

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-static struct vf_world *installed;
+static _Atomic(struct vf_world *) installed;
 static _Thread_local int thread_machine;
 
 void vf_world_lock(struct vf_world *world)
@@ -39,9 +40,8 @@ static void start_mutex(pthread_mutex_t *mutex)
 /* Mapped, not allocated: a world is large, and most of it is never touched. */
 struct vf_world *vf_world_create(void)
 {
-    struct vf_world *world =
-        mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct vf_world *world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (world == MAP_FAILED)
         return NULL;
@@ -58,8 +58,8 @@ void vf_world_destroy(struct vf_world *world)
 {
     if (!world)
         return;
-    if (installed == world)
-        installed = NULL;
+    if (vf_world_installed() == world)
+        vf_world_install(NULL);
     vf_registry_stop(&world->registry);
     pthread_mutex_destroy(&world->mutex);
     munmap(world, sizeof(*world));
@@ -74,7 +74,7 @@ static void reset_machine(struct vf_machine *machine)
         numbers = VF_NUMBERS;
     memset(machine->numbered, 0, numbers * sizeof(machine->numbered[0]));
     memset(machine->devices, 0,
-           (size_t) machine->device_count * sizeof(machine->devices[0]));
+           (size_t)machine->device_count * sizeof(machine->devices[0]));
     memset(machine->calls, 0, sizeof(machine->calls));
     memset(machine->ids, 0, sizeof(machine->ids));
     memset(machine->live, 0, sizeof(machine->live));
@@ -104,12 +104,12 @@ void vf_world_reset(struct vf_world *world, const struct vf_hooks *hooks)
 
 void vf_world_install(struct vf_world *world)
 {
-    installed = world;
+    atomic_store_explicit(&installed, world, memory_order_release);
 }
 
 struct vf_world *vf_world_installed(void)
 {
-    return installed;
+    return atomic_load_explicit(&installed, memory_order_acquire);
 }
 
 void vf_thread_set_machine(int machine)
@@ -159,8 +159,8 @@ static void describe_device(struct vf_device *device)
     struct ibv_device *handle = device->object->handle;
     const struct vf_profile *profile = device->setup.profile;
 
-    handle->node_type = (enum ibv_node_type) profile->node_type;
-    handle->transport_type = (enum ibv_transport_type) profile->transport;
+    handle->node_type = (enum ibv_node_type)profile->node_type;
+    handle->transport_type = (enum ibv_transport_type)profile->transport;
     memcpy(handle->name, device->setup.name, sizeof(handle->name));
     snprintf(handle->dev_name, sizeof(handle->dev_name), "uverbs%d",
              device->index);
@@ -187,8 +187,8 @@ int vf_machine_add_device(struct vf_world *world, int machine,
     device->setup.name[VF_NAME_MAX - 1] = '\0';
     device->machine = owner;
     device->index = owner->device_count;
-    device->object = vf_object_new(owner, VF_KIND_DEVICE,
-                                   sizeof(struct ibv_device), 0);
+    device->object =
+        vf_object_new(owner, VF_KIND_DEVICE, sizeof(struct ibv_device), 0);
     if (!device->object)
         return -1;
     device->object->device = device;
@@ -266,10 +266,11 @@ bool vf_machine_history(const struct vf_world *world, int machine, unsigned n,
 
 uint32_t vf_device_limit(int overridden, uint32_t profile_limit)
 {
-    return overridden >= 0 ? (uint32_t) overridden : profile_limit;
+    return overridden >= 0 ? (uint32_t)overridden : profile_limit;
 }
 
-static void tell_alloc(struct vf_machine *machine, size_t size)
+static void tell_alloc(struct vf_machine *machine, size_t size,
+                       enum vf_effect effect)
 {
     const struct vf_hooks *hooks = &machine->world->hooks;
     struct vf_record record = {
@@ -278,7 +279,7 @@ static void tell_alloc(struct vf_machine *machine, size_t size)
         .end = VF_RECORD_DONE,
         .args = {size},
         .planned = true,
-        .name = "NULL",
+        .name = effect == VF_EFFECT_NULL ? "NULL" : vf_effect_name(effect),
     };
     char line[VF_LINE_MAX];
 
@@ -300,7 +301,7 @@ bool vf_machine_alloc(struct vf_world *world, int machine, size_t size)
     fault = vf_plan_find(&owner->plan, VF_VERB_alloc, nth);
     if (fault) {
         owner->faults_hit++;
-        tell_alloc(owner, size);
+        tell_alloc(owner, size, fault->effect);
     }
     vf_world_unlock(world);
     if (!fault)

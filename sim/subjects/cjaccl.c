@@ -8,7 +8,8 @@
 
 #include "sim/subjects/subjects.h"
 
-/* ---- the library ---------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------
+ */
 
 static void *library_open(void *ctx, const char *name)
 {
@@ -28,7 +29,8 @@ static void library_close(void *ctx, void *library)
     (void)library;
 }
 
-/* ---- time ------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------
+ */
 
 static int64_t clock_now(void *ctx)
 {
@@ -42,12 +44,14 @@ static void clock_sleep(void *ctx, int64_t until_ns)
 
 static int clock_idle(void *ctx, int64_t until_ns, unsigned round)
 {
-    (void)round;
-    sim_wait_change(ctx, until_ns, "completions");
+    /* Round 0 is a new wait: it has not looked at the connections yet. */
+    if (round > 0)
+        sim_wait_change(ctx, until_ns, "completions");
     return 1;
 }
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------
+ */
 
 static void *allocator_alloc(void *ctx, size_t align, size_t size)
 {
@@ -60,7 +64,8 @@ static void allocator_free(void *ctx, void *memory, size_t size)
     sim_free(ctx, memory);
 }
 
-/* ---- the side channel's transport ------------------------------------------ */
+/* ---- the side channel's transport ------------------------------------------
+ */
 
 static void address_of(char *address, size_t room, const char *host,
                        uint16_t port)
@@ -122,7 +127,8 @@ static void net_peer_name(void *ctx, int end, char *name, size_t size)
     snprintf(name, size, "%s", sim_socket_peer(ctx, end));
 }
 
-/* ---- the operations ---------------------------------------------------------- */
+/* ---- the operations
+ * ---------------------------------------------------------- */
 
 static int answer(int status, const struct cj_error *error,
                   struct sim_failure *failure)
@@ -151,8 +157,8 @@ static int start(struct sim_rank *rank, void **group,
                                  library_close};
     struct cj_clock clock = {rank, clock_now, clock_sleep, clock_idle};
     struct cj_allocator allocator = {rank, allocator_alloc, allocator_free};
-    struct cj_net net = {rank,     net_listen, net_accept, net_connect,
-                         net_send, net_recv,   net_wait,   net_close,
+    struct cj_net net = {rank,      net_listen,   net_accept, net_connect,
+                         net_send,  net_recv,     net_wait,   net_close,
                          net_alive, net_peer_name};
     struct cj_cell cells[(SCN_RANKS_MAX + 1) * (SCN_RANKS_MAX + 1)];
     struct cj_config config;
@@ -180,9 +186,9 @@ static int all_sum(struct sim_rank *rank, void *group, const void *input,
 {
     struct cj_error error;
     (void)rank;
-    return answer(cj_all_sum(group, input, output, count, (enum cj_type)type,
-                             &error),
-                  &error, failure);
+    return answer(
+        cj_all_sum(group, input, output, count, (enum cj_type)type, &error),
+        &error, failure);
 }
 
 static int barrier(struct sim_rank *rank, void *group,

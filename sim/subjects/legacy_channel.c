@@ -120,8 +120,7 @@ static int all_gather(struct legacy_group *group, const void *mine, void *all,
             return -1;
         return legacy_socket_recv(group, channel->sockets[0], all, whole);
     }
-    if (bytes > 0)
-        memcpy(blocks, mine, bytes);
+    memcpy(blocks, mine, bytes);
     for (int i = 1; i < channel->size; i++)
         if (legacy_socket_recv(group, channel->sockets[i - 1],
                                blocks + (size_t)i * bytes, bytes))
@@ -222,8 +221,9 @@ int legacy_channel_gather(struct legacy_group *group,
     gathered->stride = longest(gathered, group->size);
     if (make_room(group, count, gathered))
         return -1;
-    if (gathered->all)
-        memcpy(gathered->all, mine, (size_t)count * sizeof *mine);
+    if (!gathered->all) /* nobody has anything: no byte is sent */
+        return take_lengths(group, gathered);
+    memcpy(gathered->all, mine, (size_t)count * sizeof *mine);
     if (all_gather(group, gathered->all, gathered->blocks,
                    (size_t)gathered->stride * sizeof *mine) ||
         take_lengths(group, gathered)) {

@@ -30,9 +30,12 @@ static int open_by_name(struct legacy_group *group,
 {
     for (int i = 0; i < count; i++) {
         const char *found = LEGACY_CALL(group, get_device_name)(devices[i]);
-        if (!found)
+        if (!found) {
             legacy_crash(group, "compare with NULL name in device search",
                          "get_device_name of device %d answered NULL", i);
+            legacy_touch(1, 0, 0);
+            continue;
+        }
         if (strcmp(name, found) != 0)
             continue;
         struct ibv_context *context =
@@ -99,7 +102,7 @@ struct legacy_connection *legacy_connection_at(struct legacy_group *group,
 {
     static struct legacy_connection wild;
     if (index < span.count)
-        return &span.at[index];
+        return span.at + index;
     legacy_past(group, "connections", group->ring ? "ring" : "mesh",
                 sizeof wild, span.count, index);
     memset(&wild, LEGACY_RUBBISH, sizeof wild);

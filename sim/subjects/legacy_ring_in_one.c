@@ -46,8 +46,8 @@ static int label_of(int direction, int wire)
 static int64_t offset_of(const struct loop *loop, int direction, int wire,
                          int n)
 {
-    return wire * loop->frame + n * loop->wires * loop->frame +
-           direction * loop->wires * loop->slice;
+    int64_t wires = loop->wires;
+    return (wire + n * wires) * loop->frame + direction * wires * loop->slice;
 }
 
 static void set_limits(struct loop *loop)

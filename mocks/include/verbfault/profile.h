@@ -14,16 +14,16 @@
 
 struct vf_profile {
     const char *name;
-    int node_type;      /* enum ibv_node_type */
-    int transport;      /* enum ibv_transport_type, or 100 for Thunderbolt */
+    int node_type; /* enum ibv_node_type */
+    int transport; /* enum ibv_transport_type, or 100 for Thunderbolt */
     uint32_t vendor_id;
 
     /* Limits of the device. *_limit is what the device does, max_* what
      * query_device says where that differs. 0 for a limit means none. */
-    uint32_t max_qp;    /* query_device's answer */
-    uint32_t qp_limit;  /* live queue pairs; the next create_qp is refused */
+    uint32_t max_qp;   /* query_device's answer */
+    uint32_t qp_limit; /* live queue pairs; the next create_qp is refused */
     int qp_limit_errno;
-    uint32_t mr_limit;  /* live regions; the next reg_mr is refused */
+    uint32_t mr_limit; /* live regions; the next reg_mr is refused */
     int mr_limit_errno;
     uint32_t pd_limit;
     int pd_limit_errno;
@@ -54,6 +54,19 @@ struct vf_profile {
     bool death_is_silent; /* a peer's death leaves posted work unanswered */
     bool alloc_pd_needs_port; /* alloc_pd answers NULL while the port is down */
     bool recv_over_depth_refused; /* ENOMEM; else taken and lost */
+    bool needs_cable;    /* reaches nothing but the other end of its cable */
+    bool unplug_faults;  /* a post after the cable went faults inside of it */
+    bool death_keeps_pd; /* a dead process's domains stay taken */
+    bool recv_grh;       /* receive completions carry IBV_WC_GRH */
+
+    /* Completion statuses (enum ibv_wc_status) where devices differ. */
+    int send_key_status;   /* an sge's lkey is not one of the domain's */
+    int send_range_status; /* an sge goes past its region */
+    int recv_key_status;   /* likewise when a message arrives, or the region
+                              lacks LOCAL_WRITE */
+    int recv_range_status;
+    int too_long_status; /* the message is longer than the receive */
+    int frames_status;   /* its frames are not as many as the receive's */
 
     /* The GID table: which kind of address each index holds. */
     enum vf_gid_kind {
@@ -66,11 +79,19 @@ struct vf_profile {
     int active_mtu;    /* enum ibv_mtu */
 
     /* Answers of modify_qp to RTR. */
-    int rtr_zero_gid_errno;       /* destination GID unset or unroutable */
+    int rtr_zero_gid_errno;       /* destination GID unset */
+    int rtr_unroutable_errno;     /* nobody has it; 0: accepted */
     int rtr_link_local_gid_errno; /* sgid_index names a link-local entry; 0:
                                      accepted */
     int rtr_empty_gid_errno;      /* sgid_index names an empty entry */
     bool rtr_needs_global;        /* is_global 0 is refused with EINVAL */
+
+    /* Other answers. */
+    int port_down_pd_errno; /* alloc_pd, where alloc_pd_needs_port */
+    int null_address_errno; /* reg_mr of the NULL address */
+    int dead_memory_errno;  /* reg_mr of memory that is not there; 0: taken */
+    int open_leaves_errno;  /* what a successful open_device leaves in errno;
+                               0: errno is not touched */
 };
 
 extern const struct vf_profile vf_profile_thunderbolt;

@@ -37,19 +37,19 @@
 struct vf_world;
 
 #define VF_MACHINE_MAX 64
-#define VF_DEVICE_MAX 16   /* on one machine */
-#define VF_NAME_MAX 64     /* IBV_SYSFS_NAME_MAX */
+#define VF_DEVICE_MAX 16 /* on one machine */
+#define VF_NAME_MAX 64   /* IBV_SYSFS_NAME_MAX */
 
 /* A device as it is set up: a profile, and how this one differs. */
 struct vf_device_setup {
     char name[VF_NAME_MAX];
     const struct vf_profile *profile;
-    bool port_down;     /* PORT_DOWN: open works, see alloc_pd_needs_port */
-    bool no_ipv4;       /* the IPv4-mapped GID entry is empty */
-    int max_mr;         /* -1: the profile's; else the limit of regions */
-    int max_qp;         /* likewise, queue pairs */
-    int max_pd;         /* likewise, protection domains */
-    int used_mr;        /* regions that another process holds */
+    bool port_down; /* PORT_DOWN: open works, see alloc_pd_needs_port */
+    bool no_ipv4;   /* the IPv4-mapped GID entry is empty */
+    int max_mr;     /* -1: the profile's; else the limit of regions */
+    int max_qp;     /* likewise, queue pairs */
+    int max_pd;     /* likewise, protection domains */
+    int used_mr;    /* regions that another process holds */
     int used_qp;
     int used_pd;
 };
@@ -77,8 +77,8 @@ struct vf_hooks {
     /* Something happened that a waiting machine may see. May be NULL. */
     void (*changed)(void *context, int machine);
     /* A call failed without a plan: the device refused it. May be NULL. */
-    void (*refused)(void *context, int machine, enum vf_verb verb,
-                    unsigned nth, int err_no);
+    void (*refused)(void *context, int machine, enum vf_verb verb, unsigned nth,
+                    int err_no);
     /* A finding. It may return (keep going) or never (stop the rank). */
     void (*finding)(void *context, const struct vf_finding *finding);
     /* The plan ends or stops the process here; does not return when it can
@@ -112,8 +112,7 @@ int vf_machine_add_device(struct vf_world *world, int machine,
                           const struct vf_device_setup *setup);
 /* The device list itself fails: get_device_list answers NULL, errno number;
  * 0 turns it off. (No device added: a non-NULL list of none.) */
-void vf_machine_no_device_list(struct vf_world *world, int machine,
-                               int err_no);
+void vf_machine_no_device_list(struct vf_world *world, int machine, int err_no);
 /* Joins two devices by a cable. 0; -1: no such device, or already cabled.
  * Devices of profiles without cables in their nature (rxe, ideal) reach every
  * other device of the world while none of their machine's is cabled. */

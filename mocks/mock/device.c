@@ -1,0 +1,104 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mock/mock.h"
+
+static const struct vf_profile *profile_of(const struct vf_object *object)
+{
+    return object->device->setup.profile;
+}
+
+bool mock_port_up(const struct vf_device *device)
+{
+    return !device->setup.port_down && !device->unplugged;
+}
+
+int mock_open_device(struct vf_object *context)
+{
+    if (profile_of(context)->open_leaves_errno)
+        errno = profile_of(context)->open_leaves_errno;
+    return 0;
+}
+
+int mock_close_device(struct vf_object *context)
+{
+    (void)context;
+    return 0;
+}
+
+static int shown_limit(int overridden, uint32_t limit)
+{
+    uint32_t shown = vf_device_limit(overridden, limit);
+
+    return shown ? (int)shown : 1 << 20;
+}
+
+int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
+{
+    const struct vf_profile *profile = profile_of(context);
+    const struct vf_device_setup *setup = &context->device->setup;
+
+    memset(attr, 0, sizeof(*attr));
+    snprintf(attr->fw_ver, sizeof(attr->fw_ver), "verbfault");
+    attr->vendor_id = profile->vendor_id;
+    attr->max_mr_size = profile->max_mr_size;
+    attr->page_size_cap = profile->page_size;
+    attr->max_qp = setup->max_qp >= 0 ? setup->max_qp : (int)profile->max_qp;
+    attr->max_qp_wr = (int)profile->max_qp_wr;
+    attr->max_sge = (int)profile->max_sge;
+    attr->max_cq = (int)profile->max_cq;
+    attr->max_cqe = (int)profile->max_cqe;
+    attr->max_mr = shown_limit(setup->max_mr, profile->mr_limit);
+    attr->max_pd = shown_limit(setup->max_pd, profile->pd_limit);
+    attr->atomic_cap = profile->atomics ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
+    attr->max_srq = profile->srq ? 1 << 10 : 0;
+    attr->max_srq_wr = profile->srq ? (int)profile->max_qp_wr : 0;
+    attr->max_srq_sge = profile->srq ? (int)profile->max_sge : 0;
+    attr->max_pkeys = 1;
+    attr->phys_port_cnt = 1;
+    return 0;
+}
+
+int mock_query_port(struct vf_object *context, unsigned port,
+                    struct ibv_port_attr *attr)
+{
+    const struct vf_profile *profile = profile_of(context);
+    bool up = mock_port_up(context->device);
+
+    if (port != 1)
+        return EINVAL;
+    memset(attr, 0, sizeof(*attr));
+    attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    attr->phys_state = up ? 5 : 3; /* LinkUp, Disabled */
+    attr->max_mtu = IBV_MTU_4096;
+    attr->active_mtu = (enum ibv_mtu)profile->active_mtu;
+    attr->gid_tbl_len = profile->gid_table_len;
+    attr->max_msg_sz = profile->max_message > UINT32_MAX
+                           ? UINT32_MAX
+                           : (uint32_t)profile->max_message;
+    attr->pkey_tbl_len = 1;
+    attr->active_width = 1;
+    attr->active_speed = 1;
+    attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+    return 0;
+}
+
+int mock_query_gid(struct vf_object *context, unsigned port, int index,
+                   union ibv_gid *gid)
+{
+    if (port != 1 || index < 0 || index >= profile_of(context)->gid_table_len)
+        return EINVAL;
+    fabric_gid(context->device, index, gid);
+    return 0;
+}
+
+int mock_query_pkey(struct vf_object *context, unsigned port, int index,
+                    __be16 *pkey)
+{
+    (void)context;
+    if (port != 1 || index != 0)
+        return EINVAL;
+    *pkey = 0xffff;
+    return 0;
+}

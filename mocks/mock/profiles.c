@@ -1,0 +1,215 @@
+/*
+ * What the devices do, with the source of each value beside it.
+ *
+ * TN3205 is Apple's technote "Low-latency communication with RDMA over
+ * Thunderbolt"; mlx#N, hellas#N and llama#N are issues or pull requests of
+ * ml-explore/mlx, hellas-ai/thunderbolt-ibverbs and ggml-org/llama.cpp.
+ * "measured" for rxe: rdma-core 44 on Linux 6.1 in a virtual machine.
+ * "inferred": nobody has published it; the value is the likeliest one.
+ * An errno is meant by its POSIX word: Darwin's 102 is EOPNOTSUPP, its 60
+ * ETIMEDOUT.
+ */
+#include "verbfault/profile.h"
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stddef.h>
+#include <string.h>
+
+const struct vf_profile vf_profile_thunderbolt = {
+    .name = "thunderbolt",
+    .node_type = IBV_NODE_CA, /* inferred */
+    .transport = 100,         /* TN3205: "Thunderbolt (100)" */
+    .vendor_id = 0x05ac,      /* Apple's USB vendor number; inferred */
+
+    .max_qp = 11,             /* mlx#4209 */
+    .qp_limit = 10,           /* TN3205, mlx#4209 */
+    .qp_limit_errno = EBUSY,  /* mlx#4209 */
+    .mr_limit = 100,          /* mlx#3162: about 100 */
+    .mr_limit_errno = ENOMEM, /* inferred */
+    .pd_limit = 64,           /* mlx#3207: some number; inferred */
+    .pd_limit_errno = ENOMEM, /* inferred */
+    .max_cq = 64,             /* inferred */
+    .max_cqe = 8191,          /* inferred */
+    .max_qp_wr = 4095,        /* TN3205, in frames */
+    .max_sge = 1,             /* measured by others */
+    .max_inline = 0,          /* inferred */
+    .max_mr_size = 16773120,  /* reads about 16.4 MB, not enforced */
+    .max_message = 16773120,  /* TN3205: 4095 frames */
+    .depth_floor = 1023,      /* a request for 256 was granted 1023 */
+    .depth_round = true,      /* inferred from 1023 and 4095 */
+    .depth_cap = 4095,        /* TN3205 */
+
+    .uc = true,                      /* TN3205: UC only */
+    .unsupported_errno = EOPNOTSUPP, /* TN3205, mlx#4530: 102 on Darwin */
+    .mr_page_aligned = true,         /* TN3205 */
+    .page_size = 4096, /* Apple silicon's is 16 KiB; a program built for Linux
+                          aligns to that system's pages */
+
+    .frame_bytes = 4096,             /* TN3205, llama#26421 */
+    .send_waits = true,              /* TN3205: credit-based flow control */
+    .death_is_silent = true,         /* mlx#3910, mlx#4278 */
+    .alloc_pd_needs_port = true,     /* mlx#4530 */
+    .recv_over_depth_refused = true, /* hellas#39; another report: lost */
+    .needs_cable = true,             /* a cable joins two ports */
+    .unplug_faults = true,           /* mlx#4192, mlx#4319 */
+    .death_keeps_pd = true,          /* mlx#3207 */
+    .recv_grh = false,               /* inferred */
+
+    .send_key_status = IBV_WC_LOC_PROT_ERR,   /* inferred: the verbs rule */
+    .send_range_status = IBV_WC_LOC_PROT_ERR, /* inferred */
+    .recv_key_status = IBV_WC_LOC_PROT_ERR,   /* inferred */
+    .recv_range_status = IBV_WC_LOC_PROT_ERR, /* inferred */
+    .too_long_status = IBV_WC_LOC_LEN_ERR,    /* inferred */
+    .frames_status = IBV_WC_LOC_LEN_ERR,      /* TN3205, llama#26421 */
+
+    .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4,
+                  VF_GID_LINK_LOCAL_INTERFACE}, /* TN3205 */
+    .gid_table_len = 3,                         /* TN3205 */
+    .active_mtu = IBV_MTU_1024,                 /* what JACCL asks for */
+
+    .rtr_zero_gid_errno = EINVAL,          /* mlx#3467: 22 */
+    .rtr_unroutable_errno = EINVAL,        /* mlx#3467 */
+    .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
+    .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
+    .rtr_needs_global = true,              /* inferred */
+
+    .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
+    .null_address_errno = EINVAL, /* inferred */
+    .dead_memory_errno = EFAULT,  /* inferred: pages cannot be wired */
+};
+
+const struct vf_profile vf_profile_rxe = {
+    .name = "rxe",
+    .node_type = IBV_NODE_CA,      /* measured: InfiniBand channel adapter */
+    .transport = IBV_TRANSPORT_IB, /* measured */
+    .vendor_id = 0xffffff,         /* the driver's constant */
+
+    .max_qp = 1048576, /* this and the other large limits: the driver's
+                          constants of Linux 6.1, to be measured */
+    .qp_limit_errno = ENOMEM,
+    .mr_limit = 0,
+    .mr_limit_errno = ENOMEM, /* measured: over RLIMIT_MEMLOCK */
+    .pd_limit = 0,
+    .pd_limit_errno = ENOMEM,
+    .max_cq = 1048576,
+    .max_cqe = 32767,
+    .max_qp_wr = 1048576,
+    .max_sge = 32,
+    .max_inline = 512,
+    .max_mr_size = UINT64_MAX,
+    .max_message = 8388608,
+    .depth_floor = 0,
+    .depth_round = true, /* measured: depth 4 grants 7, cqe 10 gives 15 */
+    .depth_cap = 0,
+
+    .rc = true, /* measured */
+    .uc = true,
+    .ud = true,
+    .srq = true,
+    .rdma = true,
+    .atomics = true,
+    .windows = true,
+    .unsupported_errno = EOPNOTSUPP, /* measured: RAW_PACKET */
+    .mr_page_aligned = false,        /* measured */
+    .page_size = 4096,
+
+    .frame_bytes = 0,
+    .send_waits = false,      /* measured: dropped, sender SUCCESS */
+    .death_is_silent = false, /* measured: sends to nobody are SUCCESS */
+    .alloc_pd_needs_port = false,
+    .recv_over_depth_refused = true, /* measured: ENOMEM */
+    .needs_cable = false,
+    .unplug_faults = false,
+    .death_keeps_pd = false, /* measured: exit without clean-up is fine */
+    .recv_grh = true,        /* measured */
+
+    .send_key_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
+    .send_range_status = IBV_WC_LOC_PROT_ERR,  /* measured */
+    .recv_key_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
+    .recv_range_status = IBV_WC_LOC_QP_OP_ERR, /* as recv_key_status */
+    .too_long_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
+
+    .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4}, /* measured */
+    .gid_table_len = 1024,                         /* the driver's constant */
+    .active_mtu = IBV_MTU_1024,                    /* measured */
+
+    .rtr_zero_gid_errno = EINVAL,   /* measured */
+    .rtr_unroutable_errno = 0,      /* measured: an absent peer is accepted */
+    .rtr_link_local_gid_errno = 0,  /* measured */
+    .rtr_empty_gid_errno = ENODATA, /* measured */
+    .rtr_needs_global = true,       /* measured */
+
+    .null_address_errno = EFAULT, /* measured */
+    .dead_memory_errno = EFAULT,  /* measured: unmapped ranges */
+    .open_leaves_errno = ENOENT,  /* measured: dirty; which number, not */
+};
+
+/* All of it, generously: a device that says no to nothing but mistakes. */
+const struct vf_profile vf_profile_ideal = {
+    .name = "ideal",
+    .node_type = IBV_NODE_CA,
+    .transport = IBV_TRANSPORT_IB,
+    .vendor_id = 0,
+
+    .max_qp = 1048576,
+    .qp_limit_errno = ENOMEM,
+    .mr_limit_errno = ENOMEM,
+    .pd_limit_errno = ENOMEM,
+    .max_cq = 1048576,
+    .max_cqe = 1048575,
+    .max_qp_wr = 65535,
+    .max_sge = 32,
+    .max_inline = 1024,
+    .max_mr_size = UINT64_MAX,
+    .max_message = 1u << 31,
+
+    .rc = true,
+    .uc = true,
+    .ud = true,
+    .srq = true,
+    .rdma = true,
+    .atomics = true,
+    .windows = true,
+    .unsupported_errno = EOPNOTSUPP,
+    .page_size = 4096,
+
+    .send_waits = true,
+    .recv_over_depth_refused = true,
+
+    .send_key_status = IBV_WC_LOC_PROT_ERR,
+    .send_range_status = IBV_WC_LOC_PROT_ERR,
+    .recv_key_status = IBV_WC_LOC_PROT_ERR,
+    .recv_range_status = IBV_WC_LOC_PROT_ERR,
+    .too_long_status = IBV_WC_LOC_LEN_ERR,
+
+    .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4},
+    .gid_table_len = 2,
+    .active_mtu = IBV_MTU_4096,
+
+    .rtr_zero_gid_errno = EINVAL,
+    .rtr_empty_gid_errno = EINVAL,
+
+    .null_address_errno = EFAULT,
+    .dead_memory_errno = EFAULT,
+};
+
+static const struct vf_profile *const profiles[] = {
+    &vf_profile_thunderbolt,
+    &vf_profile_rxe,
+    &vf_profile_ideal,
+};
+#define PROFILES ((int)(sizeof(profiles) / sizeof(profiles[0])))
+
+const struct vf_profile *vf_profile_at(int n)
+{
+    return n >= 0 && n < PROFILES ? profiles[n] : NULL;
+}
+
+const struct vf_profile *vf_profile_by_name(const char *name)
+{
+    for (int i = 0; i < PROFILES; i++)
+        if (strcmp(profiles[i]->name, name) == 0)
+            return profiles[i];
+    return NULL;
+}

@@ -1,0 +1,207 @@
+/*
+ * The exchange of queue pairs, byte by byte, with a peer that the test plays: a
+ * JACCL rank, or one that sends what no rank should.
+ */
+#include "cjaccl/src/address.h"
+#include "cjaccl/src/defaults.h"
+#include "cjaccl/src/destination.h"
+
+#include "cjaccl_ranks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct ranks ranks;
+
+/* Rank 1 as the test plays it: what it sends, and what it was sent. */
+static struct {
+    int32_t length;
+    struct cji_destination mine[2];
+    struct cji_destination theirs[4];
+    int32_t lengths[2];
+} peer;
+
+static int64_t soon(void)
+{
+    return cji_default_clock.now_ns(NULL) + 20 * RANKS_SECOND;
+}
+
+static bool send_bytes(int end, const void *data, size_t size)
+{
+    return cji_default_net.send(NULL, end, data, size, soon()) == (int64_t)size;
+}
+
+static bool recv_bytes(int end, void *data, size_t size)
+{
+    unsigned char *bytes = data;
+
+    while (size > 0) {
+        int64_t n = cji_default_net.recv(NULL, end, bytes, size, soon());
+
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Goes through all of a start-up's bytes; stops when rank 0 has gone. */
+static void play(int end)
+{
+    const int32_t rank = 1;
+    const int32_t zero = 0;
+    int32_t zeros[2];
+
+    if (send_bytes(end, &rank, sizeof rank) &&
+        send_bytes(end, &peer.length, sizeof peer.length) &&
+        recv_bytes(end, peer.lengths, sizeof peer.lengths) &&
+        send_bytes(end, peer.mine, sizeof peer.mine) &&
+        recv_bytes(end, peer.theirs, sizeof peer.theirs) &&
+        send_bytes(end, &zero, sizeof zero) &&
+        recv_bytes(end, zeros, sizeof zeros) &&
+        send_bytes(end, &zero, sizeof zero))
+        (void)recv_bytes(end, zeros, sizeof zeros);
+}
+
+static void play_or_start(struct rank *rank)
+{
+    struct cji_address address;
+    int end = -1;
+
+    if (rank->number == 0) {
+        rank->status = cj_init(&rank->config, &rank->group, &rank->error);
+        return;
+    }
+    (void)cji_address_parse(&address, rank->config.coordinator);
+    while (end < 0)
+        end = cji_default_net.connect(NULL, address.host, address.port, soon());
+    play(end);
+    cji_default_net.close(NULL, end);
+}
+
+/* A peer like JACCL's: its own place is left as it was. */
+static void prepare(void)
+{
+    ranks_init(&ranks, 2);
+    memset(&peer, 0, sizeof peer);
+    peer.length = 2;
+    peer.mine[0].lid = 0;
+    peer.mine[0].qp_num = 77;
+    peer.mine[0].psn = 7;
+    peer.mine[0].zero = 0x55aa55aa;
+    peer.mine[0].gid[10] = 0xff;
+    peer.mine[0].gid[11] = 0xff;
+    memset(&peer.mine[1], 0xee, sizeof peer.mine[1]);
+    peer.mine[1].lid = -1;
+}
+
+static void expect_status(enum cj_status status, const char *part)
+{
+    const struct rank *rank = &ranks.rank[0];
+
+    ranks_run(&ranks, play_or_start);
+    assert_int_equal(rank->status, status);
+    assert_int_equal(rank->error.step, CJ_STEP_EXCHANGE);
+    assert_int_equal(rank->error.peer, 1);
+    if (strstr(rank->error.message, part) == NULL)
+        fail_msg("\"%s\" does not contain \"%s\"", rank->error.message, part);
+    assert_int_equal(rank->machine.alive, 0);
+}
+
+/* C3, C9 */
+static void another_number_of_ranks_is_an_error(void **state)
+{
+    static const int32_t lengths[] = {-1,        0,         1,        3,
+                                      INT32_MAX, INT32_MIN, 0x1000000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        char part[40];
+
+        prepare();
+        peer.length = lengths[i];
+        (void)snprintf(part, sizeof part, "a group of %d ranks",
+                       (int)lengths[i]);
+        expect_status(CJ_PROTOCOL, part);
+    }
+}
+
+static void numbers_that_cannot_be_are_errors(void **state)
+{
+    static const int32_t lids[] = {-1, 65536, INT32_MIN};
+    static const int32_t numbers[] = {0, -1, 0x1000000};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        prepare();
+        peer.mine[0].lid = lids[i];
+        expect_status(CJ_PROTOCOL, "local id");
+        prepare();
+        peer.mine[0].qp_num = numbers[i];
+        expect_status(CJ_PROTOCOL, "queue pair number");
+        prepare();
+        peer.mine[0].psn = i == 0 ? -2 : numbers[2];
+        expect_status(CJ_PROTOCOL, "packet sequence number");
+    }
+    prepare();
+    memset(peer.mine[0].gid, 0, sizeof peer.mine[0].gid);
+    expect_status(CJ_PROTOCOL, "GID");
+}
+
+/* What JACCL reads of it is where JACCL reads it; nothing is left to chance. */
+static void the_bytes_are_jaccls(void **state)
+{
+    const unsigned char gid[16] = {0, 0, 0,    0,    0,  0, 0, 0,
+                                   0, 0, 0xff, 0xff, 10, 0, 0, 9};
+    const struct cji_destination *theirs = &peer.theirs[1];
+
+    (void)state;
+    prepare();
+    ranks_run(&ranks, play_or_start);
+    assert_int_equal(ranks.rank[0].status, CJ_OK);
+    assert_int_equal(peer.lengths[0], 2);
+    assert_int_equal(peer.lengths[1], 2);
+    assert_int_equal(theirs->lid, 0);
+    assert_true(theirs->qp_num > 100);
+    assert_int_equal(theirs->psn, 7);
+    assert_int_equal(theirs->zero, 0);
+    assert_memory_equal(theirs->gid, gid, sizeof gid);
+    assert_int_equal(peer.theirs[0].lid, -1);
+    assert_int_equal(peer.theirs[0].zero, 0);
+    assert_memory_equal(&peer.theirs[2], peer.mine, sizeof peer.mine);
+    assert_int_equal(cj_finalize(ranks.rank[0].group, NULL), CJ_OK);
+}
+
+static void jaccl_knows_no_handshake(void **state)
+{
+    (void)state;
+    prepare();
+    ranks.rank[0].config.handshake = CJ_HANDSHAKE_ON;
+    expect_status(CJ_UNSUPPORTED, "rank 1 is no cjaccl");
+    /* A device that drops: it is off all the same, or nothing would work. */
+    prepare();
+    ranks.rank[0].machine.transport = 0;
+    ranks_run(&ranks, play_or_start);
+    assert_int_equal(ranks.rank[0].status, CJ_OK);
+    assert_false(ranks.rank[0].group->handshake);
+    assert_int_equal(cj_finalize(ranks.rank[0].group, NULL), CJ_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_number_of_ranks_is_an_error),
+        cmocka_unit_test(numbers_that_cannot_be_are_errors),
+        cmocka_unit_test(the_bytes_are_jaccls),
+        cmocka_unit_test(jaccl_knows_no_handshake),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,622 @@
+/*
+ * The side channel over real sockets of this machine: who may come in, what
+ * happens when somebody leaves, and that nothing waits for ever.
+ */
+#define _DEFAULT_SOURCE /* POSIX, with a strict -std=c11 */
+
+#include "cjaccl/src/address.h"
+#include "cjaccl/src/defaults.h"
+#include "cjaccl/src/error.h"
+#include "cjaccl/src/side.h"
+
+#include "cjaccl_fake.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND ((int64_t)1000000000)
+#define LONG (20 * SECOND)
+#define SHORT (SECOND / 4)
+
+static struct cji_address address;
+
+/* As much of a group as the side channel uses. */
+static struct cj_group *new_group(int rank, int size, int64_t timeout)
+{
+    struct cj_group *group = calloc(1, sizeof *group);
+
+    group->rank = rank;
+    group->size = size;
+    group->clock = cji_default_clock;
+    group->net = cji_default_net;
+    group->timeout = timeout;
+    group->deadline = cji_default_clock.now_ns(NULL) + timeout;
+    for (int i = 0; i < CJ_MAX_RANKS; i++)
+        group->ends[i] = -1;
+    return group;
+}
+
+static void free_group(struct cj_group *group)
+{
+    cji_side_close(group);
+    free(group);
+}
+
+static void expect_text(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" does not contain \"%s\"", text, part);
+}
+
+static void choose_address(void)
+{
+    char text[32];
+
+    assert_null(cji_address_parse(&address, fake_coordinator(text)));
+}
+
+/* How many descriptors are open. */
+static int open_descriptors(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 512; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* One rank in a thread: opens, and gathers a few times. */
+struct member {
+    pthread_t thread;
+    struct cj_group *group;
+    size_t size; /* of what is gathered */
+    int rounds;
+    int status;
+    bool wrong;
+};
+
+static void fill(unsigned char *data, size_t size, int rank, int round)
+{
+    for (size_t i = 0; i < size; i++)
+        data[i] = (unsigned char)((size_t)rank * 31 + (size_t)round * 7 + i);
+}
+
+static void gather(struct member *member, int round)
+{
+    size_t size = member->size;
+    int ranks = member->group->size;
+    unsigned char *mine = malloc(size);
+    unsigned char *all = malloc(size * (size_t)ranks);
+
+    fill(mine, size, member->group->rank, round);
+    member->status = cji_side_gather(member->group, mine, all, size);
+    for (int rank = 0; member->status == CJ_OK && rank < ranks; rank++) {
+        fill(mine, size, rank, round);
+        if (memcmp(all + (size_t)rank * size, mine, size) != 0)
+            member->wrong = true;
+    }
+    free(all);
+    free(mine);
+}
+
+static void *be_member(void *argument)
+{
+    struct member *member = argument;
+
+    member->status = cji_side_open(member->group, &address);
+    for (int i = 0; member->status == CJ_OK && i < member->rounds; i++)
+        gather(member, i);
+    return NULL;
+}
+
+static void begin_member(struct member *member, int rank, int size)
+{
+    memset(member, 0, sizeof *member);
+    member->group = new_group(rank, size, LONG);
+    member->size = 32;
+    member->rounds = 3;
+}
+
+static void spawn_member(struct member *member)
+{
+    assert_int_equal(pthread_create(&member->thread, NULL, be_member, member),
+                     0);
+}
+
+static void join_member(struct member *member)
+{
+    assert_int_equal(pthread_join(member->thread, NULL), 0);
+}
+
+static void expect_member_ok(struct member *member)
+{
+    if (member->status != CJ_OK)
+        fail_msg("rank %d: %s", member->group->rank,
+                 member->group->error.message);
+    assert_false(member->wrong);
+    free_group(member->group);
+}
+
+static void run_group(int size, size_t bytes)
+{
+    struct member members[CJ_MAX_RANKS];
+
+    for (int i = size - 1; i >= 0; i--) {
+        begin_member(&members[i], i, size);
+        members[i].size = bytes;
+        spawn_member(&members[i]);
+    }
+    for (int i = 0; i < size; i++)
+        join_member(&members[i]);
+    for (int i = 0; i < size; i++)
+        expect_member_ok(&members[i]);
+}
+
+static void everybody_gets_everything_in_rank_order(void **state)
+{
+    int before = open_descriptors();
+
+    (void)state;
+    for (int size = 2; size <= CJ_MAX_RANKS; size++) {
+        choose_address();
+        run_group(size, 32);
+    }
+    /* More than a socket's buffers hold. */
+    choose_address();
+    run_group(3, 3000001);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6,
+                                    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    bool works =
+        fd >= 0 && bind(fd, (struct sockaddr *)&loopback, sizeof loopback) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return works;
+}
+
+/* C6 */
+static void ipv6_and_names_work(void **state)
+{
+    (void)state;
+    choose_address();
+    (void)snprintf(address.host, sizeof address.host, "localhost");
+    run_group(2, 32);
+    if (!has_ipv6())
+        return;
+    choose_address();
+    (void)snprintf(address.host, sizeof address.host, "::1");
+    run_group(3, 32);
+}
+
+/* A client that is no rank of ours: connects and sends some bytes. */
+static int connect_client(const void *bytes, size_t size)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(address.port)};
+    int fd = -1;
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    /* The coordinator may be about to listen. */
+    while (fd < 0) {
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        assert_true(fd >= 0);
+        if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+            (void)close(fd);
+            fd = -1;
+            (void)sched_yield();
+        }
+    }
+    if (size > 0)
+        assert_int_equal(send(fd, bytes, size, 0), size);
+    return fd;
+}
+
+/* C1 */
+static void an_impossible_rank_is_an_error(void **state)
+{
+    static const int32_t ranks[] = {-1, 0, 3, 99999, INT32_MIN, INT32_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        struct member coordinator;
+        char rank[32];
+        int fd;
+
+        choose_address();
+        begin_member(&coordinator, 0, 3);
+        spawn_member(&coordinator);
+        fd = connect_client(&ranks[i], sizeof ranks[i]);
+        join_member(&coordinator);
+        (void)close(fd);
+        assert_int_equal(coordinator.status, CJ_PROTOCOL);
+        assert_int_equal(coordinator.group->error.step, CJ_STEP_HELLO);
+        expect_text(coordinator.group->error.message, "127.0.0.1:");
+        (void)snprintf(rank, sizeof rank, "rank %d ", (int)ranks[i]);
+        expect_text(coordinator.group->error.message, rank);
+        free_group(coordinator.group);
+    }
+}
+
+/* C2 */
+static void a_rank_that_comes_twice_is_an_error(void **state)
+{
+    const int32_t rank = 2;
+    struct member coordinator;
+    int first;
+    int second;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 3);
+    spawn_member(&coordinator);
+    first = connect_client(&rank, sizeof rank);
+    second = connect_client(&rank, sizeof rank);
+    join_member(&coordinator);
+    (void)close(first);
+    (void)close(second);
+    assert_int_equal(coordinator.status, CJ_PROTOCOL);
+    assert_int_equal(coordinator.group->error.peer, 2);
+    expect_text(coordinator.group->error.message, "another process did before");
+    free_group(coordinator.group);
+}
+
+/* C5. The stranger keeps its connection open all the while. */
+static void strangers_do_not_keep_a_group_from_starting(void **state)
+{
+    static const char half[2] = {1, 0};
+    struct member members[3];
+    int silent[5];
+    int slow;
+
+    (void)state;
+    choose_address();
+    begin_member(&members[0], 0, 3);
+    spawn_member(&members[0]);
+    for (int i = 0; i < 5; i++)
+        silent[i] = connect_client(NULL, 0);
+    slow = connect_client(half, sizeof half);
+    (void)close(connect_client(NULL, 0));
+    (void)close(connect_client(half, sizeof half));
+    for (int i = 1; i < 3; i++) {
+        begin_member(&members[i], i, 3);
+        spawn_member(&members[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        join_member(&members[i]);
+    for (int i = 0; i < 3; i++)
+        expect_member_ok(&members[i]);
+    for (int i = 0; i < 5; i++)
+        (void)close(silent[i]);
+    (void)close(slow);
+}
+
+/* C4, before the rank is known: dropped, and told when nobody else comes. */
+static void leaving_before_the_rank_is_said_is_told(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < sizeof(int32_t); n++) {
+        const int32_t rank = 1;
+        struct member coordinator;
+
+        choose_address();
+        begin_member(&coordinator, 0, 2);
+        coordinator.group->timeout = SHORT;
+        coordinator.group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+        spawn_member(&coordinator);
+        (void)close(connect_client(&rank, n));
+        join_member(&coordinator);
+        assert_int_equal(coordinator.status, CJ_TIMEOUT);
+        assert_int_equal(coordinator.group->error.step, CJ_STEP_ACCEPT);
+        assert_int_equal(coordinator.group->error.peer, 1);
+        expect_text(coordinator.group->error.message, "rank 1 did not connect");
+        expect_text(coordinator.group->error.message,
+                    "dropped 1 connection that");
+        free_group(coordinator.group);
+    }
+}
+
+/* C4, in an all-gather of 8 bytes: the peer sends n of them and goes. */
+static void leaving_in_a_gather_is_told_with_the_rank(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 8; n++) {
+        unsigned char bytes[12] = {0};
+        const int32_t rank = 1;
+        struct member coordinator;
+
+        memcpy(bytes, &rank, sizeof rank);
+        choose_address();
+        begin_member(&coordinator, 0, 2);
+        coordinator.size = 8;
+        spawn_member(&coordinator);
+        (void)close(connect_client(bytes, sizeof rank + n));
+        join_member(&coordinator);
+        assert_int_equal(coordinator.status, CJ_PEER_GONE);
+        assert_int_equal(coordinator.group->error.peer, 1);
+        expect_text(coordinator.group->error.message, "rank 1 went away");
+        free_group(coordinator.group);
+    }
+}
+
+/* C4, seen from the other side: the coordinator answers n bytes and goes. */
+static void a_coordinator_that_leaves_is_told(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 16; n++) {
+        struct member member;
+        unsigned char bytes[16] = {0};
+        unsigned char received[12];
+        int listener;
+        int end;
+
+        choose_address();
+        listener = cji_default_net.listen(NULL, address.host, address.port);
+        assert_true(listener >= 0);
+        begin_member(&member, 1, 2);
+        member.size = 8;
+        spawn_member(&member);
+        end = cji_default_net.accept(NULL, listener,
+                                     cji_default_clock.now_ns(NULL) + LONG);
+        assert_true(end >= 0);
+        for (size_t got = 0; got < sizeof received;) {
+            int64_t more = cji_default_net.recv(
+                NULL, end, received + got, sizeof received - got,
+                cji_default_clock.now_ns(NULL) + LONG);
+
+            assert_true(more > 0);
+            got += (size_t)more;
+        }
+        assert_int_equal(received[0], 1);
+        if (n > 0)
+            assert_int_equal(send(end, bytes, n, 0), n);
+        cji_default_net.close(NULL, end);
+        cji_default_net.close(NULL, listener);
+        join_member(&member);
+        assert_int_equal(member.status, CJ_PEER_GONE);
+        assert_int_equal(member.group->error.peer, 0);
+        expect_text(member.group->error.message, "rank 0 went away");
+        free_group(member.group);
+    }
+}
+
+/* While rank 0 waits for rank 1, which is silent, rank 2 goes. */
+static void leaving_is_noticed_while_others_are_silent(void **state)
+{
+    const int32_t one = 1;
+    const int32_t two = 2;
+    struct member coordinator;
+    int silent;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 3);
+    spawn_member(&coordinator);
+    silent = connect_client(&one, sizeof one);
+    (void)close(connect_client(&two, sizeof two));
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_PEER_GONE);
+    assert_int_equal(coordinator.group->error.peer, 2);
+    free_group(coordinator.group);
+    (void)close(silent);
+}
+
+static void a_silent_peer_ends_at_the_deadline(void **state)
+{
+    const int32_t rank = 1;
+    struct member coordinator;
+    int silent;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 2);
+    coordinator.group->timeout = SHORT;
+    coordinator.group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+    spawn_member(&coordinator);
+    silent = connect_client(&rank, sizeof rank);
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_TIMEOUT);
+    assert_int_equal(coordinator.group->error.peer, 1);
+    expect_text(coordinator.group->error.message, "rank 1 was silent");
+    free_group(coordinator.group);
+    (void)close(silent);
+}
+
+/* A transport that counts refusals, so that a test knows when to go on. */
+static atomic_int refusals;
+
+static int counting_connect(void *ctx, const char *host, uint16_t port,
+                            int64_t deadline_ns)
+{
+    int end = cji_default_net.connect(ctx, host, port, deadline_ns);
+
+    if (end == -ECONNREFUSED)
+        atomic_fetch_add(&refusals, 1);
+    return end;
+}
+
+/* C7 */
+static void a_coordinator_that_comes_late_is_waited_for(void **state)
+{
+    struct member members[2];
+    int before = open_descriptors();
+
+    (void)state;
+    choose_address();
+    atomic_store(&refusals, 0);
+    begin_member(&members[1], 1, 2);
+    members[1].group->net.connect = counting_connect;
+    spawn_member(&members[1]);
+    while (atomic_load(&refusals) < 3)
+        (void)sched_yield();
+    assert_int_equal(open_descriptors(), before);
+    begin_member(&members[0], 0, 2);
+    spawn_member(&members[0]);
+    for (int i = 0; i < 2; i++)
+        join_member(&members[i]);
+    for (int i = 0; i < 2; i++)
+        expect_member_ok(&members[i]);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void a_coordinator_that_never_comes_is_an_error(void **state)
+{
+    int before = open_descriptors();
+    struct cj_group *group = new_group(1, 2, SHORT);
+
+    (void)state;
+    choose_address();
+    assert_int_equal(cji_side_open(group, &address), CJ_TIMEOUT);
+    assert_int_equal(group->error.step, CJ_STEP_CONNECT);
+    assert_int_equal(group->error.err_no, ECONNREFUSED);
+    expect_text(group->error.message, "ECONNREFUSED");
+    free_group(group);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void a_port_that_is_taken_is_an_error(void **state)
+{
+    struct cj_group *group = new_group(0, 2, SHORT);
+    int listener;
+
+    (void)state;
+    choose_address();
+    listener = cji_default_net.listen(NULL, address.host, address.port);
+    assert_true(listener >= 0);
+    assert_int_equal(cji_side_open(group, &address), CJ_NETWORK);
+    assert_int_equal(group->error.step, CJ_STEP_LISTEN);
+    assert_int_equal(group->error.err_no, EADDRINUSE);
+    free_group(group);
+    cji_default_net.close(NULL, listener);
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+static atomic_bool pelt;
+
+/* Interrupts rank 0 in whatever call it is. */
+static void *pelt_with_signals(void *argument)
+{
+    struct member *target = argument;
+
+    while (atomic_load(&pelt)) {
+        (void)pthread_kill(target->thread, SIGUSR1);
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+/* C8 */
+static void signals_interrupt_nothing(void **state)
+{
+    struct sigaction action = {.sa_handler = do_nothing}; /* no SA_RESTART */
+    struct member members[3];
+    pthread_t pelter[2];
+
+    (void)state;
+    choose_address();
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    atomic_store(&pelt, true);
+    for (int i = 0; i < 3; i++) {
+        begin_member(&members[i], i, 3);
+        members[i].rounds = 50;
+        members[i].size = 20000;
+    }
+    for (int i = 0; i < 2; i++) {
+        spawn_member(&members[i]);
+        assert_int_equal(
+            pthread_create(&pelter[i], NULL, pelt_with_signals, &members[i]),
+            0);
+    }
+    /* They wait for the last rank under fire. */
+    for (int i = 0; i < 1000; i++)
+        (void)sched_yield();
+    spawn_member(&members[2]);
+    join_member(&members[2]);
+    atomic_store(&pelt, false);
+    for (int i = 0; i < 2; i++)
+        (void)pthread_join(pelter[i], NULL);
+    for (int i = 0; i < 2; i++)
+        join_member(&members[i]);
+    for (int i = 0; i < 3; i++)
+        expect_member_ok(&members[i]);
+}
+
+/* Writing to a connection that was closed must not end the process. */
+static void a_closed_connection_raises_no_signal(void **state)
+{
+    const int32_t rank = 1;
+    unsigned char bytes[1000] = {0};
+    unsigned char all[2000];
+    struct member coordinator;
+    int fd;
+    int status = CJ_OK;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 2);
+    coordinator.rounds = 0;
+    spawn_member(&coordinator);
+    fd = connect_client(&rank, sizeof rank);
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_OK);
+    assert_int_equal(cji_side_gone(coordinator.group), -1);
+    assert_int_equal(send(fd, bytes, sizeof bytes, 0), sizeof bytes);
+    (void)close(fd);
+    /* The first answer can still be sent; the connection is reset by it. */
+    for (int i = 0; i < 3 && status == CJ_OK; i++)
+        status = cji_side_gather(coordinator.group, bytes, all, sizeof bytes);
+    assert_int_equal(status, CJ_PEER_GONE);
+    assert_int_equal(cji_side_gone(coordinator.group), 1);
+    assert_true(cji_default_net.send(NULL, coordinator.group->ends[1], bytes, 1,
+                                     INT64_MAX) < 0);
+    free_group(coordinator.group);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everybody_gets_everything_in_rank_order),
+        cmocka_unit_test(ipv6_and_names_work),
+        cmocka_unit_test(an_impossible_rank_is_an_error),
+        cmocka_unit_test(a_rank_that_comes_twice_is_an_error),
+        cmocka_unit_test(strangers_do_not_keep_a_group_from_starting),
+        cmocka_unit_test(leaving_before_the_rank_is_said_is_told),
+        cmocka_unit_test(leaving_in_a_gather_is_told_with_the_rank),
+        cmocka_unit_test(a_coordinator_that_leaves_is_told),
+        cmocka_unit_test(leaving_is_noticed_while_others_are_silent),
+        cmocka_unit_test(a_silent_peer_ends_at_the_deadline),
+        cmocka_unit_test(a_coordinator_that_comes_late_is_waited_for),
+        cmocka_unit_test(a_coordinator_that_never_comes_is_an_error),
+        cmocka_unit_test(a_port_that_is_taken_is_an_error),
+        cmocka_unit_test(signals_interrupt_nothing),
+        cmocka_unit_test(a_closed_connection_raises_no_signal),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,642 @@
+/*
+ * The contract names every mistake by one stable title, says whether going on
+ * would fault, and says nothing where there is no mistake.
+ */
+#include "mocks_support.h"
+
+#ifdef __linux__
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN
+#endif
+
+static struct host a, b;
+
+static void open_one(void)
+{
+    stage_set(&vf_profile_ideal, 2);
+    host_start(&a, 0);
+}
+
+static void null_handles_are_fatal(void **state)
+{
+    struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UC};
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    struct ibv_port_attr port;
+    struct ibv_ah_attr ah = {.port_num = 1};
+    struct ibv_srq_init_attr srq = {.attr = {.max_wr = 1}};
+    union ibv_gid gid;
+    int (*query_port)(struct ibv_context *, uint8_t,
+                      struct _compat_ibv_port_attr *) = (ibv_query_port);
+
+    (void)state;
+    open_one();
+    FATAL("null-device-list in free_device_list",
+          (ibv_free_device_list(NULL), 0));
+    FATAL("null-device in get_device_name", ibv_get_device_name(NULL));
+    FATAL("null-device in get_device_guid", ibv_get_device_guid(NULL));
+    FATAL("null-device in open_device", ibv_open_device(NULL));
+    FATAL("null-context in close_device", ibv_close_device(NULL));
+    FATAL("null-context in query_port", query_port(NULL, 1, (void *)&port));
+    FATAL("null-context in query_gid", ibv_query_gid(NULL, 1, 0, &gid));
+    FATAL("null-context in alloc_pd", ibv_alloc_pd(NULL));
+    FATAL("null-pd in dealloc_pd", ibv_dealloc_pd(NULL));
+    FATAL("null-pd in reg_mr", ibv_reg_mr(NULL, a.memory, 64, 1));
+    FATAL("null-mr in dereg_mr", ibv_dereg_mr(NULL));
+    FATAL("null-context in create_cq", ibv_create_cq(NULL, 1, NULL, NULL, 0));
+    FATAL("null-cq in destroy_cq", ibv_destroy_cq(NULL));
+    FATAL("null-pd in create_qp", ibv_create_qp(NULL, &init));
+    FATAL("null-cq in create_qp", ibv_create_qp(a.pd, &init));
+    FATAL("null-qp in modify_qp", ibv_modify_qp(NULL, &attr, IBV_QP_STATE));
+    FATAL("null-qp in destroy_qp", ibv_destroy_qp(NULL));
+    FATAL("null-pd in create_ah", ibv_create_ah(NULL, &ah));
+    FATAL("null-ah in destroy_ah", ibv_destroy_ah(NULL));
+    FATAL("null-pd in create_srq", ibv_create_srq(NULL, &srq));
+    FATAL("null-srq in destroy_srq", ibv_destroy_srq(NULL));
+    FATAL("null-channel in destroy_comp_channel",
+          ibv_destroy_comp_channel(NULL));
+    host_drop(&a);
+}
+
+static void freed_handles_are_fatal(void **state)
+{
+    struct ibv_sge sge = {0};
+    struct ibv_send_wr wr = {.sg_list = &sge};
+    struct ibv_send_wr *bad;
+    struct ibv_wc wc;
+    struct ibv_device **list;
+
+    (void)state;
+    open_one();
+    list = ibv_get_device_list(NULL);
+    ibv_free_device_list(list);
+    FATAL("freed-device-list in free_device_list",
+          (ibv_free_device_list(list), 0));
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    FATAL("freed-mr in dereg_mr", ibv_dereg_mr(a.mr));
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    FATAL("freed-qp in destroy_qp", ibv_destroy_qp(a.qp));
+    FATAL("freed-qp in post_send", ibv_post_send(a.qp, &wr, &bad));
+    assert_int_equal(ibv_destroy_cq(a.cq), 0);
+    FATAL("freed-cq in destroy_cq", ibv_destroy_cq(a.cq));
+    FATAL("freed-cq in poll_cq", ibv_poll_cq(a.cq, 1, &wc));
+    assert_int_equal(ibv_dealloc_pd(a.pd), 0);
+    FATAL("freed-pd in dealloc_pd", ibv_dealloc_pd(a.pd));
+    FATAL("freed-pd in reg_mr", ibv_reg_mr(a.pd, a.memory, 64, 1));
+    assert_int_equal(ibv_close_device(a.context), 0);
+    FATAL("freed-context in close_device", ibv_close_device(a.context));
+    FATAL("freed-context in alloc_pd", ibv_alloc_pd(a.context));
+    host_drop(&a);
+}
+
+static void foreign_handles_are_fatal(void **state)
+{
+    struct ibv_pd pd = {0};
+    struct ibv_mr mr = {0};
+
+    (void)state;
+    open_one();
+    FATAL("foreign-pd in dealloc_pd", ibv_dealloc_pd(&pd));
+    FATAL("foreign-mr in dereg_mr", ibv_dereg_mr(&mr));
+    FATAL("foreign-mr in dereg_mr", ibv_dereg_mr((void *)16));
+    FATAL("foreign-mr in dereg_mr", ibv_dereg_mr((void *)((char *)a.mr + 8)));
+    host_drop(&a);
+}
+
+static void handles_of_the_wrong_kind_are_fatal(void **state)
+{
+    (void)state;
+    open_one();
+    FATAL("cq-not-qp in destroy_qp", ibv_destroy_qp((void *)a.cq));
+    FATAL("pd-not-mr in dereg_mr", ibv_dereg_mr((void *)a.pd));
+    FATAL("context-not-pd in dealloc_pd", ibv_dealloc_pd((void *)a.context));
+    host_drop(&a);
+}
+
+static void handles_of_a_closed_context_are_fatal(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_close_device(a.context), 0);
+    FOUND("children-alive in close_device");
+    FATAL("freed-context in dereg_mr", ibv_dereg_mr(a.mr));
+    FATAL("freed-context in destroy_qp", ibv_destroy_qp(a.qp));
+    host_drop(&a);
+}
+
+static void planned_failures_do_not_excuse_the_call(void **state)
+{
+    (void)state;
+    open_one();
+    plan(0, VF_VERB_dereg_mr, 1, true, VF_EFFECT_ERRNO, EIO);
+    FATAL("null-mr in dereg_mr", ibv_dereg_mr(NULL));
+    host_drop(&a);
+}
+
+static void released_with_children_alive(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
+    FOUND("children-alive in dealloc_pd");
+    assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+    FOUND("children-alive in destroy_cq");
+    host_drop(&a);
+}
+
+static void bad_transitions_and_masks(void **state)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_rts(a.qp), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), EINVAL);
+    FOUND("bad-mask in modify_qp");
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, INIT_MASK | IBV_QP_QKEY),
+                     EINVAL);
+    FOUND("bad-mask in modify_qp");
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, INIT_MASK), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+/* V7: what the mask does not name may be anything. */
+static void attributes_outside_the_mask_are_not_looked_at(void **state)
+{
+    struct ibv_qp_attr attr;
+
+    (void)state;
+    open_one();
+    memset(&attr, 0xee, sizeof(attr));
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.pkey_index = 0;
+    attr.qp_access_flags = 0;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, INIT_MASK), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void posts_in_the_wrong_state(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(post_recv(&a, 1, 0, 64), EINVAL);
+    FOUND("wrong-state in post_recv");
+    assert_int_equal(post_send(&a, 1, 0, 64), EINVAL);
+    FOUND("wrong-state in post_send");
+    host_drop(&a);
+}
+
+static void entries_outside_their_region(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&a, 1, MEMORY - 63, 64), 0);
+    FOUND("sge-outside-mr in post_recv");
+    assert_int_equal(post_send(&a, 1, MEMORY - 63, 64), 0);
+    FOUND("sge-outside-mr in post_send");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void entries_at_the_edge_of_their_region_are_fine(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&b, 1, MEMORY - 64, 64), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void keys_of_another_domain_freed_and_unknown(void **state)
+{
+    struct ibv_pd *other;
+    struct ibv_mr *mr;
+    uint32_t lkey;
+
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    other = ibv_alloc_pd(a.context);
+    mr = ibv_reg_mr(other, a.memory, 4096, ALL_ACCESS);
+    lkey = mr->lkey;
+    assert_int_equal(post_recv_key(&a, 1, 0, 64, lkey), 0);
+    FOUND("wrong-domain-key in post_recv");
+    assert_int_equal(to_state(a.qp, IBV_QPS_RESET), 0);
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    NOTHING_FOUND();
+    assert_int_equal(post_recv_key(&a, 1, 0, 64, lkey), 0);
+    FOUND("freed-key in post_recv");
+    assert_int_equal(post_recv_key(&a, 1, 0, 64, 0xffffff00), 0);
+    FOUND("unknown-key in post_recv");
+    assert_int_equal(post_recv_key(&a, 1, 0, 64, b.mr->lkey), 0);
+    FOUND("unknown-key in post_recv");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void sends_past_the_granted_depth(void **state)
+{
+    int err = 0;
+    int taken = 0;
+
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    while (!err && taken < 1000) {
+        err = post_send(&a, 1, 0, 64);
+        taken += !err;
+    }
+    assert_int_equal(err, ENOMEM);
+    assert_int_equal(taken, 32);
+    FOUND("queue-overflow in post_send");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void completed_requests_free_their_places(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+        assert_int_equal(post_send(&a, 2, 0, 64), 0);
+        expect_completion(&b, 1, IBV_WC_SUCCESS);
+        expect_completion(&a, 2, IBV_WC_SUCCESS);
+    }
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void completion_queue_overflow(void **state)
+{
+    struct ibv_wc wc[8];
+
+    (void)state;
+    stage_set(&vf_profile_ideal, 2);
+    host_start(&a, 0);
+    host_start(&b, 1);
+    a.cq = ibv_create_cq(a.context, 2, NULL, NULL, 0);
+    a.qp = host_qp(&a, IBV_QPT_UC, 32);
+    connect_hosts(&a, &b);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    NOTHING_FOUND();
+    assert_int_equal(ibv_poll_cq(a.cq, 8, wc), 2);
+    FOUND("cq-overflow in poll_cq");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* V8 */
+static void region_released_while_posted(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    FOUND("mr-released-while-posted in dereg_mr");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void region_may_go_after_its_queue_pair(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void region_may_go_after_its_completion(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    assert_int_equal(ibv_dereg_mr(b.mr), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void memory_that_is_freed(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    stage.memory_dead = true;
+    assert_null(ibv_reg_mr(a.pd, a.memory, 64, ALL_ACCESS));
+    FOUND("memory-freed in reg_mr");
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    FOUND("memory-freed in post_recv");
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    FOUND("memory-freed in post_send");
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    FOUND("memory-freed in dereg_mr");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+#ifdef UNDER_ASAN
+static void address_sanitizer_knows_what_is_freed(void **state)
+{
+    struct vf_hooks hooks = {.finding = stage_finding};
+    struct vf_device_setup setup = stage_device(&vf_profile_ideal, "rdma_en2");
+    struct ibv_mr *mr;
+    char *memory = malloc(100000);
+
+    (void)state;
+    stage_clear();
+    vf_world_reset(stage.world, &hooks);
+    vf_world_add_machine(stage.world);
+    vf_machine_add_device(stage.world, 0, &setup);
+    host_start(&a, 0);
+    mr = ibv_reg_mr(a.pd, memory, 100000, ALL_ACCESS);
+    NOTHING_FOUND();
+    assert_null(ibv_reg_mr(a.pd, memory, 100001, ALL_ACCESS));
+    FOUND("memory-freed in reg_mr");
+    free(memory);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    FOUND("memory-freed in dereg_mr");
+    host_drop(&a);
+}
+#endif
+
+/* The device must not write where the program has freed. */
+static void nothing_is_written_to_freed_memory(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    memset(a.memory, 0x33, MEMORY);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&b, 1, 0, 64), 0);
+    stage.memory_dead = true;
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    assert_int_equal(b.memory[0], 0);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void null_addresses(void **state)
+{
+    (void)state;
+    open_one();
+    assert_null(ibv_reg_mr(a.pd, NULL, 64, ALL_ACCESS));
+    FOUND("null-address in reg_mr");
+    assert_null(ibv_reg_mr(a.pd, a.memory, 0, ALL_ACCESS));
+    FOUND("null-address in reg_mr");
+    host_drop(&a);
+}
+
+static void what_only_the_device_can_judge_is_no_finding(void **state)
+{
+    struct vf_device_setup setup = stage_device(&vf_profile_ideal, "rdma_en2");
+    static const union ibv_gid zero;
+
+    (void)state;
+    setup.max_mr = 1;
+    setup.max_qp = 1;
+    setup.max_pd = 1;
+    stage_set_devices(&setup, 1);
+    host_start(&a, 0);
+    assert_null(ibv_reg_mr(a.pd, a.memory, 64, ALL_ACCESS));
+    assert_null(host_qp(&a, IBV_QPT_UC, 8));
+    assert_null(ibv_alloc_pd(a.context));
+    assert_null(ibv_create_cq(a.context, 1 << 30, NULL, NULL, 0));
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(to_rtr(a.qp, &zero, 1), EINVAL);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void leaks_are_told_by_kind_with_their_number(void **state)
+{
+    static const char *const titles[] = {
+        "leak of device-list", "leak of context", "leak of pd",
+        "leak of mr",          "leak of cq",      "leak of qp",
+    };
+
+    (void)state;
+    open_one();
+    assert_non_null(ibv_reg_mr(a.pd, a.memory, 64, ALL_ACCESS));
+    assert_non_null(ibv_get_device_list(NULL));
+    assert_int_equal(vf_machine_leaks(stage.world, 0), 7);
+    assert_int_equal(stage.finding_count, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_string_equal(stage.findings[i].title, titles[i]);
+        assert_true(stage.findings[i].leak);
+        assert_false(stage.findings[i].fatal);
+        assert_int_equal(stage.findings[i].nth, 0);
+    }
+    assert_non_null(strstr(stage.findings[3].detail, "2"));
+    stage.finding_count = 0;
+    host_drop(&a);
+}
+
+/* S14: who cannot release a thing is not to blame for it, nor for what cannot
+ * go before it. */
+static void what_the_plan_keeps_from_release_is_no_leak(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    plan(0, VF_VERB_destroy_qp, 1, true, VF_EFFECT_ERRNO, EBUSY);
+    assert_int_equal(ibv_destroy_qp(a.qp), EBUSY);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
+    assert_int_equal(ibv_close_device(a.context), 0);
+    assert_int_equal(vf_machine_leaks(stage.world, 0), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void what_nobody_kept_is_a_leak_beside_it(void **state)
+{
+    (void)state;
+    open_one();
+    plan(0, VF_VERB_dereg_mr, 1, false, VF_EFFECT_ERRNO, EBUSY);
+    assert_int_equal(ibv_dereg_mr(a.mr), EBUSY);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_destroy_cq(a.cq), 0);
+    assert_int_equal(vf_machine_leaks(stage.world, 0), 1);
+    FOUND("leak of context");
+    host_drop(&a);
+}
+
+static void clean_life_has_no_findings(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    expect_completion(&a, 1, IBV_WC_SUCCESS);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    host_end(&a);
+    host_end(&b);
+    assert_int_equal(vf_machine_leaks(stage.world, 0), 0);
+    assert_int_equal(vf_machine_leaks(stage.world, 1), 0);
+    NOTHING_FOUND();
+}
+
+#ifdef __linux__
+static void go_on(void *context, const struct vf_finding *seen)
+{
+    (void)context;
+    (void)seen;
+}
+
+/* Does this call end its process with a signal (or a sanitizer's report) when
+ * the finding's hook returns? */
+static void expect_crash(void (*call)(void))
+{
+    struct vf_hooks hooks = {.finding = go_on};
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka would take it for a failure */
+        signal(SIGBUS, SIG_DFL);
+        fclose(stderr);
+        vf_world_reset(stage.world, &hooks);
+        vf_world_add_machine(stage.world);
+        call();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+}
+
+static void child_host(void)
+{
+    struct vf_device_setup setup = stage_device(&vf_profile_ideal, "rdma_en2");
+
+    vf_machine_add_device(stage.world, 0, &setup);
+    host_start(&a, 0);
+}
+
+static void call_null_mr(void)
+{
+    ibv_dereg_mr(NULL);
+}
+
+static void call_null_pd(void)
+{
+    char byte;
+
+    ibv_reg_mr(NULL, &byte, 1, 0);
+}
+
+static void call_null_context(void)
+{
+    ibv_alloc_pd(NULL);
+}
+
+static void call_null_list(void)
+{
+    ibv_free_device_list(NULL);
+}
+
+static void call_freed_mr(void)
+{
+    child_host();
+    ibv_dereg_mr(a.mr);
+    ibv_dereg_mr(a.mr);
+}
+
+static void call_freed_qp(void)
+{
+    child_host();
+    ibv_destroy_qp(a.qp);
+    to_init(a.qp);
+}
+
+static void call_freed_cq(void)
+{
+    struct ibv_wc wc;
+
+    child_host();
+    ibv_destroy_qp(a.qp);
+    ibv_destroy_cq(a.cq);
+    ibv_poll_cq(a.cq, 1, &wc);
+}
+
+static void going_on_faults(void **state)
+{
+    static void (*const calls[])(void) = {
+        call_null_mr,  call_null_pd,  call_null_context, call_null_list,
+        call_freed_mr, call_freed_qp, call_freed_cq,
+    };
+
+    (void)state;
+    stage_set(&vf_profile_ideal, 1);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        expect_crash(calls[i]);
+}
+#endif
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(null_handles_are_fatal),
+        TEST(freed_handles_are_fatal),
+        TEST(foreign_handles_are_fatal),
+        TEST(handles_of_the_wrong_kind_are_fatal),
+        TEST(handles_of_a_closed_context_are_fatal),
+        TEST(planned_failures_do_not_excuse_the_call),
+        TEST(released_with_children_alive),
+        TEST(bad_transitions_and_masks),
+        TEST(attributes_outside_the_mask_are_not_looked_at),
+        TEST(posts_in_the_wrong_state),
+        TEST(entries_outside_their_region),
+        TEST(entries_at_the_edge_of_their_region_are_fine),
+        TEST(keys_of_another_domain_freed_and_unknown),
+        TEST(sends_past_the_granted_depth),
+        TEST(completed_requests_free_their_places),
+        TEST(completion_queue_overflow),
+        TEST(region_released_while_posted),
+        TEST(region_may_go_after_its_queue_pair),
+        TEST(region_may_go_after_its_completion),
+        TEST(memory_that_is_freed),
+#ifdef UNDER_ASAN
+        TEST(address_sanitizer_knows_what_is_freed),
+#endif
+        TEST(nothing_is_written_to_freed_memory),
+        TEST(null_addresses),
+        TEST(what_only_the_device_can_judge_is_no_finding),
+        TEST(leaks_are_told_by_kind_with_their_number),
+        TEST(what_the_plan_keeps_from_release_is_no_leak),
+        TEST(what_nobody_kept_is_a_leak_beside_it),
+        TEST(clean_life_has_no_findings),
+#ifdef __linux__
+        TEST(going_on_faults),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, stage_teardown);
+}

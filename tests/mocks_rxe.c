@@ -1,0 +1,743 @@
+/*
+ * The rxe profile answers as Linux soft-RoCE was measured to: one test a row of
+ * that table.
+ *
+ * Not yet: CQ overflow's async CQ_ERR, port events of the netdev, RC's answers
+ * to a missing receive, a long message, a bad rkey and an absent peer, RDMA
+ * WRITE and READ, RLIMIT_MEMLOCK, half-unmapped and read-only ranges (the mock
+ * asks the memory_alive hook, not the kernel).
+ */
+#include "mocks_support.h"
+
+static struct host a, b;
+
+static void open_one(void)
+{
+    stage_set(&vf_profile_rxe, 1);
+    host_start(&a, 0);
+}
+
+static struct ibv_qp *make_qp(struct ibv_qp_init_attr attr)
+{
+    attr.send_cq = a.cq;
+    attr.recv_cq = a.cq;
+    errno = 0;
+    return ibv_create_qp(a.pd, &attr);
+}
+
+static void receive_completion_has_opcode_length_and_grh(void **state)
+{
+    struct ibv_wc wc;
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_recv(&b, 7, 0, 8192), 0);
+    assert_int_equal(post_send(&a, 8, 0, 100), 0);
+    wc = polled(&b);
+    assert_int_equal(wc.status, IBV_WC_SUCCESS);
+    assert_int_equal(wc.opcode, IBV_WC_RECV);
+    assert_int_equal(wc.byte_len, 100);
+    assert_int_equal(wc.src_qp, 0);
+    assert_int_equal(wc.wc_flags, IBV_WC_GRH);
+    wc = polled(&a);
+    assert_int_equal(wc.opcode, IBV_WC_SEND);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void error_completion_has_only_status_wr_id_and_qp_num(void **state)
+{
+    struct ibv_wc wc;
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_recv(&b, 7, 0, 64), 0);
+    assert_int_equal(to_state(b.qp, IBV_QPS_ERR), 0);
+    wc = polled(&b);
+    assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(wc.wr_id, 7);
+    assert_int_equal(wc.qp_num, b.qp->qp_num);
+    assert_int_equal(wc.opcode, 0);
+    assert_int_equal(wc.byte_len, 0);
+    assert_int_equal(wc.wc_flags, 0);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void device_list_is_null_with_enosys_or_empty(void **state)
+{
+    int count = 9;
+    struct ibv_device **list;
+
+    (void)state;
+    stage_clear();
+    vf_world_add_machine(stage.world);
+    list = ibv_get_device_list(&count);
+    assert_non_null(list);
+    assert_int_equal(count, 0);
+    assert_null(list[0]);
+    ibv_free_device_list(list);
+    vf_machine_no_device_list(stage.world, 0, ENOSYS);
+    errno = 0;
+    assert_null(ibv_get_device_list(&count));
+    assert_int_equal(errno, ENOSYS);
+}
+
+static void create_cq_refuses_bad_sizes_and_vectors(void **state)
+{
+    struct ibv_device_attr attr;
+    static const int sizes[] = {0, -1};
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_query_device(a.context, &attr), 0);
+    for (int i = 0; i < 2; i++) {
+        errno = 0;
+        assert_null(ibv_create_cq(a.context, sizes[i], NULL, NULL, 0));
+        assert_int_equal(errno, EINVAL);
+    }
+    errno = 0;
+    assert_null(ibv_create_cq(a.context, attr.max_cqe + 1, NULL, NULL, 0));
+    assert_int_equal(errno, EINVAL);
+    errno = 0;
+    assert_null(ibv_create_cq(a.context, 10, NULL, NULL, 1));
+    assert_int_equal(errno, EINVAL);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void cqe_rounds_up(void **state)
+{
+    struct ibv_cq *cq;
+
+    (void)state;
+    open_one();
+    cq = ibv_create_cq(a.context, 10, NULL, NULL, 0);
+    assert_int_equal(cq->cqe, 15);
+    cq = ibv_create_cq(a.context, 100, NULL, NULL, 0);
+    assert_int_equal(cq->cqe, 127);
+    host_drop(&a);
+}
+
+static void create_qp_refuses_what_is_too_much(void **state)
+{
+    const struct vf_profile *rxe = &vf_profile_rxe;
+
+    (void)state;
+    open_one();
+    assert_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_send_wr = rxe->max_qp_wr + 1}}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_recv_sge = rxe->max_sge + 1}}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_inline_data = rxe->max_inline + 1}}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(make_qp((struct ibv_qp_init_attr){.qp_type = 77}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(
+        make_qp((struct ibv_qp_init_attr){.qp_type = IBV_QPT_RAW_PACKET}));
+    assert_int_equal(errno, EOPNOTSUPP);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void create_qp_takes_no_requests_and_more_than_the_cq(void **state)
+{
+    (void)state;
+    open_one();
+    assert_non_null(make_qp((struct ibv_qp_init_attr){.qp_type = IBV_QPT_UC}));
+    assert_non_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_send_wr = 1000, .max_recv_wr = 1000}}));
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void depth_four_grants_seven(void **state)
+{
+    struct ibv_qp *qp;
+    struct ibv_qp_attr attr;
+    struct ibv_qp_init_attr init;
+
+    (void)state;
+    open_one();
+    qp = make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_send_wr = 4, .max_recv_wr = 4}});
+    assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_CAP, &init), 0);
+    assert_int_equal(attr.cap.max_send_wr, 7);
+    assert_int_equal(init.cap.max_recv_wr, 7);
+    host_drop(&a);
+}
+
+static void wrong_ways_are_einval_and_change_nothing(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(to_rtr(a.qp, &a.gid, 1), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(to_rts(a.qp), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(state_of(a.qp), IBV_QPS_RESET);
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(to_rts(a.qp), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(state_of(a.qp), IBV_QPS_INIT);
+    assert_int_equal(to_rtr(a.qp, &a.gid, 1), 0);
+    assert_int_equal(to_rtr(a.qp, &a.gid, 1), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    assert_int_equal(to_rts(a.qp), EINVAL);
+    FOUND("bad-transition in modify_qp");
+    assert_int_equal(state_of(a.qp), IBV_QPS_ERR);
+    host_drop(&a);
+}
+
+static void init_again_error_and_reset_are_always_ways(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(to_init(a.qp), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+        assert_int_equal(to_state(a.qp, IBV_QPS_RESET), 0);
+    }
+    assert_int_equal(to_init(a.qp), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void rtr_values_that_make_no_sense_are_einval(void **state)
+{
+    static const union ibv_gid zero;
+    struct ibv_qp_attr attr;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(to_rtr(a.qp, &zero, 1), EINVAL);
+    attr = rtr_attr(&a.gid, 1);
+    attr.ah_attr.is_global = 0;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+    attr = rtr_attr(&a.gid, 1);
+    attr.ah_attr.port_num = 2;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+    NOTHING_FOUND();
+    attr = rtr_attr(&a.gid, 1);
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK & ~IBV_QP_AV), EINVAL);
+    FOUND("bad-mask in modify_qp");
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK | IBV_QP_SQ_PSN),
+                     EINVAL);
+    FOUND("bad-mask in modify_qp");
+    assert_int_equal(state_of(a.qp), IBV_QPS_INIT);
+    host_drop(&a);
+}
+
+static void rtr_with_an_empty_gid_index_is_enodata(void **state)
+{
+    struct ibv_qp_attr attr;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    attr = rtr_attr(&a.gid, 1);
+    attr.ah_attr.grh.sgid_index = 5;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), ENODATA);
+    assert_int_equal(state_of(a.qp), IBV_QPS_INIT);
+    host_drop(&a);
+}
+
+static void rtr_takes_absent_peers_bogus_numbers_and_large_mtus(void **state)
+{
+    union ibv_gid nobody;
+    struct ibv_qp_attr attr;
+
+    (void)state;
+    open_one();
+    nobody = a.gid;
+    nobody.raw[15] = 99;
+    assert_int_equal(to_init(a.qp), 0);
+    attr = rtr_attr(&nobody, 0xabcdef);
+    attr.path_mtu = IBV_MTU_4096;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void init_refuses_port_two_and_takes_any_pkey(void **state)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 2};
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, INIT_MASK), EINVAL);
+    attr.port_num = 1;
+    attr.pkey_index = 5;
+    assert_int_equal(ibv_modify_qp(a.qp, &attr, INIT_MASK), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void post_recv_needs_init(void **state)
+{
+    struct ibv_sge sge = {0};
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad = (void *)&sge;
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_post_recv(a.qp, &wr, &bad), EINVAL);
+    assert_ptr_equal(bad, &sge);
+    FOUND("wrong-state in post_recv");
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(to_rtr(a.qp, &a.gid, 1), 0);
+    assert_int_equal(post_recv(&a, 2, 0, 64), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void post_send_needs_rts(void **state)
+{
+    struct ibv_sge sge = {0};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1};
+    struct ibv_send_wr *bad = (void *)&sge;
+
+    (void)state;
+    open_one();
+    for (int step = 0; step < 3; step++) {
+        if (step == 1)
+            assert_int_equal(to_init(a.qp), 0);
+        if (step == 2)
+            assert_int_equal(to_rtr(a.qp, &a.gid, 1), 0);
+        assert_int_equal(ibv_post_send(a.qp, &wr, &bad), EINVAL);
+        assert_ptr_equal(bad, &sge);
+        FOUND("wrong-state in post_send");
+    }
+    host_drop(&a);
+}
+
+static void posts_in_error_are_flushed(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    assert_int_equal(post_recv(&a, 2, 0, 64), 0);
+    expect_completion(&a, 1, IBV_WC_WR_FLUSH_ERR);
+    expect_completion(&a, 2, IBV_WC_WR_FLUSH_ERR);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void full_receive_queue_is_enomem_at_the_first_not_taken(void **state)
+{
+    struct ibv_sge sge;
+    struct ibv_recv_wr wr[40];
+    struct ibv_recv_wr *bad = NULL;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    a.qp = make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_recv_wr = 4, .max_recv_sge = 1}});
+    assert_int_equal(to_init(a.qp), 0);
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    for (int i = 0; i < 40; i++)
+        wr[i] = (struct ibv_recv_wr){
+            .next = i < 39 ? &wr[i + 1] : NULL, .sg_list = &sge, .num_sge = 1};
+    assert_int_equal(ibv_post_recv(a.qp, wr, &bad), ENOMEM);
+    assert_ptr_equal(bad, &wr[7]);
+    FOUND("queue-overflow in post_recv");
+    host_drop(&a);
+}
+
+static void long_send_chain_is_enomem_at_the_first_not_taken(void **state)
+{
+    struct ibv_sge sge;
+    struct ibv_send_wr wr[200];
+    struct ibv_send_wr *bad = NULL;
+    struct ibv_wc wc[64];
+    int depth;
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    depth = 63; /* what 32 is rounded to */
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    for (int i = 0; i < 200; i++)
+        wr[i] = (struct ibv_send_wr){.next = i < 199 ? &wr[i + 1] : NULL,
+                                     .sg_list = &sge,
+                                     .num_sge = 1,
+                                     .opcode = IBV_WR_SEND,
+                                     .send_flags = IBV_SEND_SIGNALED};
+    assert_int_equal(ibv_post_send(a.qp, wr, &bad), ENOMEM);
+    assert_ptr_equal(bad, &wr[depth]);
+    FOUND("queue-overflow in post_send");
+    assert_int_equal(ibv_poll_cq(a.cq, 64, wc), depth);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void releasing_what_is_in_use_is_ebusy(void **state)
+{
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
+    FOUND("children-alive in dealloc_pd");
+    assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+    FOUND("children-alive in destroy_cq");
+    channel = ibv_create_comp_channel(a.context);
+    cq = ibv_create_cq(a.context, 8, NULL, channel, 0);
+    assert_non_null(cq);
+    assert_int_equal(ibv_destroy_comp_channel(channel), EBUSY);
+    FOUND("children-alive in destroy_comp_channel");
+    assert_int_equal(ibv_destroy_cq(cq), 0);
+    assert_int_equal(ibv_destroy_comp_channel(channel), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void destroy_qp_forgets_its_receives(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    expect_none(&a);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void close_device_takes_everything_with_it(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_close_device(a.context), 0);
+    FOUND("children-alive in close_device");
+    host_drop(&a);
+}
+
+static void region_released_under_a_receive_fails_on_arrival(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(ibv_dereg_mr(b.mr), 0);
+    FOUND("mr-released-while-posted in dereg_mr");
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_LOC_QP_OP_ERR);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    assert_int_equal(state_of(b.qp), IBV_QPS_ERR);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void refuse_region(void *address, size_t length, int access, int err)
+{
+    errno = 0;
+    assert_null(ibv_reg_mr(a.pd, address, length, access));
+    assert_int_equal(errno, err);
+}
+
+static void reg_mr_refuses_bad_lengths_and_access(void **state)
+{
+    (void)state;
+    open_one();
+    refuse_region(a.memory, 0, ALL_ACCESS, EINVAL);
+    FOUND("null-address in reg_mr");
+    refuse_region(a.memory, SIZE_MAX / 2, ALL_ACCESS, EINVAL);
+    refuse_region(a.memory, 64, 1 << 19, EINVAL);
+    refuse_region(a.memory, 64, IBV_ACCESS_REMOTE_WRITE, EINVAL);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void reg_mr_of_no_memory_is_efault(void **state)
+{
+    (void)state;
+    open_one();
+    refuse_region(NULL, 64, ALL_ACCESS, EFAULT);
+    FOUND("null-address in reg_mr");
+    stage.memory_dead = true;
+    refuse_region(a.memory, 64, ALL_ACCESS, EFAULT);
+    FOUND("memory-freed in reg_mr");
+    host_drop(&a);
+}
+
+static void reg_mr_takes_unaligned_and_repeated_ranges(void **state)
+{
+    (void)state;
+    open_one();
+    assert_non_null(ibv_reg_mr(a.pd, a.memory + 3, 61, ALL_ACCESS));
+    assert_non_null(ibv_reg_mr(a.pd, a.memory + 3, 61, ALL_ACCESS));
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
+static void send_with_a_wrong_key_fails_its_queue_pair(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_send_key(&a, 1, 0, 64, 0x123), 0);
+    FOUND("unknown-key in post_send");
+    expect_completion(&a, 1, IBV_WC_LOC_QP_OP_ERR);
+    assert_int_equal(state_of(a.qp), IBV_QPS_ERR);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&a, 2, IBV_WC_WR_FLUSH_ERR);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void send_outside_its_region_is_a_protection_error(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_send(&a, 1, MEMORY - 10, 11), 0);
+    FOUND("sge-outside-mr in post_send");
+    expect_completion(&a, 1, IBV_WC_LOC_PROT_ERR);
+    assert_int_equal(state_of(a.qp), IBV_QPS_ERR);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void receive_with_a_wrong_key_fails_on_arrival(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_recv_key(&b, 1, 0, 64, 0x123), 0);
+    FOUND("unknown-key in post_recv");
+    expect_none(&b);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_LOC_QP_OP_ERR);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    assert_int_equal(state_of(b.qp), IBV_QPS_ERR);
+    assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void receive_without_local_write_fails_on_arrival(void **state)
+{
+    struct ibv_mr *mr;
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    mr = ibv_reg_mr(b.pd, b.memory, 64, 0);
+    assert_int_equal(post_recv_key(&b, 1, 0, 64, mr->lkey), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_LOC_QP_OP_ERR);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void send_without_a_receive_is_lost_with_success(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    expect_completion(&a, 1, IBV_WC_SUCCESS);
+    assert_int_equal(post_recv(&b, 2, 0, 64), 0);
+    expect_none(&b);
+    assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    assert_int_equal(state_of(b.qp), IBV_QPS_RTS);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void send_longer_than_the_receive_fails_the_receiver(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    memset(a.memory, 0x11, MEMORY);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_recv(&b, 2, 4096, 64), 0);
+    assert_int_equal(post_send(&a, 3, 0, 65), 0);
+    expect_completion(&a, 3, IBV_WC_SUCCESS);
+    expect_completion(&b, 1, IBV_WC_LOC_QP_OP_ERR);
+    expect_completion(&b, 2, IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(state_of(b.qp), IBV_QPS_ERR);
+    assert_int_equal(b.memory[64], 0);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void send_to_nobody_succeeds(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(ibv_destroy_qp(b.qp), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    expect_completion(&a, 1, IBV_WC_SUCCESS);
+    assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    host_drop(&b);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    host_drop(&a);
+}
+
+static void send_to_a_peer_in_init_succeeds(void **state)
+{
+    (void)state;
+    stage_set(&vf_profile_rxe, 2);
+    host_start(&a, 0);
+    host_start(&b, 1);
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(to_init(b.qp), 0);
+    assert_int_equal(post_recv(&b, 9, 0, 64), 0);
+    assert_int_equal(to_rtr(a.qp, &b.gid, b.qp->qp_num), 0);
+    assert_int_equal(to_rts(a.qp), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    expect_completion(&a, 1, IBV_WC_SUCCESS);
+    expect_none(&b);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void full_completion_queue_loses_the_newest(void **state)
+{
+    struct ibv_wc wc[8];
+
+    (void)state;
+    stage_set(&vf_profile_rxe, 2);
+    host_start(&a, 0);
+    host_start(&b, 1);
+    a.cq = ibv_create_cq(a.context, 2, NULL, NULL, 0);
+    assert_int_equal(a.cq->cqe, 3);
+    a.qp = host_qp(&a, IBV_QPT_UC, 32);
+    connect_hosts(&a, &b);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(post_send(&a, i, 0, 64), 0);
+    assert_int_equal(ibv_poll_cq(a.cq, 8, wc), 3);
+    assert_int_equal(wc[2].wr_id, 2);
+    FOUND("cq-overflow in poll_cq");
+    assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void gid_slots_may_be_empty_and_have_an_end(void **state)
+{
+    static const union ibv_gid zero;
+    union ibv_gid gid;
+
+    (void)state;
+    open_one();
+    memset(&gid, 1, sizeof(gid));
+    assert_int_equal(ibv_query_gid(a.context, 1, 7, &gid), 0);
+    assert_memory_equal(&gid, &zero, sizeof(gid));
+    errno = 0;
+    assert_int_equal(ibv_query_gid(a.context, 1, 1024, &gid), -1);
+    assert_int_equal(errno, EINVAL);
+    errno = 0;
+    assert_int_equal(ibv_query_gid(a.context, 2, 0, &gid), -1);
+    assert_int_equal(errno, EINVAL);
+    host_drop(&a);
+}
+
+static void ports_other_than_one_are_einval(void **state)
+{
+    struct ibv_port_attr attr;
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_query_port(a.context, 0, &attr), EINVAL);
+    assert_int_equal(ibv_query_port(a.context, 2, &attr), EINVAL);
+    assert_int_equal(ibv_query_port(a.context, 1, &attr), 0);
+    assert_int_equal(attr.active_mtu, IBV_MTU_1024);
+    host_drop(&a);
+}
+
+static void errno_is_set_beside_the_answer_and_dirty_after_open(void **state)
+{
+    (void)state;
+    stage_set(&vf_profile_rxe, 1);
+    errno = 0;
+    host_open(&a, 0);
+    assert_int_not_equal(errno, 0);
+    host_start(&a, 0);
+    errno = 0;
+    assert_int_equal(to_rts(a.qp), EINVAL);
+    assert_int_equal(errno, EINVAL);
+    host_drop(&a);
+}
+
+static void devices_without_cables_reach_each_other(void **state)
+{
+    struct vf_device_setup setup = stage_device(&vf_profile_rxe, "rxe0");
+
+    (void)state;
+    stage_clear();
+    for (int i = 0; i < 3; i++) {
+        vf_world_add_machine(stage.world);
+        vf_machine_add_device(stage.world, i, &setup);
+    }
+    host_start(&a, 0);
+    host_start(&b, 2);
+    connect_hosts(&a, &b);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(receive_completion_has_opcode_length_and_grh),
+        TEST(error_completion_has_only_status_wr_id_and_qp_num),
+        TEST(device_list_is_null_with_enosys_or_empty),
+        TEST(create_cq_refuses_bad_sizes_and_vectors),
+        TEST(cqe_rounds_up),
+        TEST(create_qp_refuses_what_is_too_much),
+        TEST(create_qp_takes_no_requests_and_more_than_the_cq),
+        TEST(depth_four_grants_seven),
+        TEST(wrong_ways_are_einval_and_change_nothing),
+        TEST(init_again_error_and_reset_are_always_ways),
+        TEST(rtr_values_that_make_no_sense_are_einval),
+        TEST(rtr_with_an_empty_gid_index_is_enodata),
+        TEST(rtr_takes_absent_peers_bogus_numbers_and_large_mtus),
+        TEST(init_refuses_port_two_and_takes_any_pkey),
+        TEST(post_recv_needs_init),
+        TEST(post_send_needs_rts),
+        TEST(posts_in_error_are_flushed),
+        TEST(full_receive_queue_is_enomem_at_the_first_not_taken),
+        TEST(long_send_chain_is_enomem_at_the_first_not_taken),
+        TEST(releasing_what_is_in_use_is_ebusy),
+        TEST(destroy_qp_forgets_its_receives),
+        TEST(close_device_takes_everything_with_it),
+        TEST(region_released_under_a_receive_fails_on_arrival),
+        TEST(reg_mr_refuses_bad_lengths_and_access),
+        TEST(reg_mr_of_no_memory_is_efault),
+        TEST(reg_mr_takes_unaligned_and_repeated_ranges),
+        TEST(send_with_a_wrong_key_fails_its_queue_pair),
+        TEST(send_outside_its_region_is_a_protection_error),
+        TEST(receive_with_a_wrong_key_fails_on_arrival),
+        TEST(receive_without_local_write_fails_on_arrival),
+        TEST(send_without_a_receive_is_lost_with_success),
+        TEST(send_longer_than_the_receive_fails_the_receiver),
+        TEST(send_to_nobody_succeeds),
+        TEST(send_to_a_peer_in_init_succeeds),
+        TEST(full_completion_queue_loses_the_newest),
+        TEST(gid_slots_may_be_empty_and_have_an_end),
+        TEST(ports_other_than_one_are_einval),
+        TEST(errno_is_set_beside_the_answer_and_dirty_after_open),
+        TEST(devices_without_cables_reach_each_other),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, stage_teardown);
+}

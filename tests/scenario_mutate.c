@@ -1,0 +1,204 @@
+/* Mutations are small, sound of form, reach everything and repeat themselves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/mutate.h"
+#include "sim/scenario.h"
+
+static struct scn scenario, other;
+static char text[1 << 16], other_text[1 << 16];
+
+static struct {
+    bool kind[SCN_KIND_COUNT], verb[VF_VERB_COUNT], effect[VF_EFFECT_COUNT];
+    bool pair[VF_VERB_COUNT][VF_EFFECT_COUNT];
+    bool type[SCN_TYPE_COUNT], operation[4], channel[3];
+    bool ranks[SCN_RANKS_MAX + 1], wires[SCN_WIRES_MAX + 1];
+    bool names[SCN_NAMES_MAX + 1], status[23];
+    bool onward, late_call, all, ring, empty_name, absent, lacking;
+} seen;
+
+static void look(const struct scn_statement *s)
+{
+    seen.kind[s->kind] = true;
+    if (s->kind == SCN_FAULT) {
+        const struct vf_fault *fault = &s->u.fault;
+        seen.verb[fault->verb] = seen.effect[fault->effect] = true;
+        seen.pair[fault->verb][fault->effect] = true;
+        seen.onward |= fault->onward;
+        seen.late_call |= fault->nth > 1000;
+        if (fault->effect == VF_EFFECT_STATUS)
+            seen.status[fault->value] = true;
+    } else if (s->kind == SCN_RUN) {
+        seen.operation[s->u.run.operation] = true;
+        seen.type[s->u.run.type] = true;
+    } else if (s->kind == SCN_RANKS) {
+        seen.ranks[s->u.ranks.count] = seen.wires[s->u.ranks.wires] = true;
+        seen.ring |= s->u.ranks.topology == SCN_RING;
+    } else if (s->kind == SCN_CHANNEL) {
+        seen.channel[s->u.channel.what] = true;
+    } else if (s->kind == SCN_CELL) {
+        seen.names[s->u.cell.count] = true;
+        seen.all |= s->rank == SCN_ALL;
+        seen.empty_name |= s->u.cell.count > 0 && s->u.cell.names[0][0] == '\0';
+    } else if (s->kind == SCN_LIBRARY) {
+        seen.absent |= s->u.text.word[0] == '\0';
+        seen.lacking |= s->u.text.word[0] != '\0';
+    }
+}
+
+static void all_true(const char *what, const bool *flags, int from, int count)
+{
+    for (int i = from; i < count; i++) {
+        if (!flags[i])
+            fail_msg("never reached: %s %d", what, i);
+    }
+}
+
+static void mutations_reach_every_word_of_the_language(void **state)
+{
+    struct scn_random random;
+    struct scn_error error;
+    (void)state;
+    scn_random_seed(&random, 3);
+    for (int i = 0; i < 100000; i++) {
+        if (i % 100 == 0)
+            scenario.count = 0;
+        scn_mutate(&scenario, &random);
+        if (scn_check(&scenario, &error) < 0)
+            fail_msg("%s", error.message);
+        for (int k = 0; k < scenario.count; k++)
+            look(&scenario.statements[k]);
+    }
+    all_true("statement", seen.kind, 0, SCN_COMMENT);
+    all_true("verb", seen.verb, 0, VF_VERB_COUNT);
+    all_true("effect", seen.effect, 0, VF_EFFECT_COUNT);
+    for (int verb = 0; verb < VF_VERB_COUNT; verb++) {
+        for (int effect = 0; effect < VF_EFFECT_COUNT; effect++)
+            assert_int_equal(
+                seen.pair[verb][effect],
+                vf_effect_fits((enum vf_effect)effect, (enum vf_verb)verb));
+    }
+    all_true("type", seen.type, 0, SCN_TYPE_COUNT);
+    all_true("operation", seen.operation, 0, 4);
+    all_true("channel", seen.channel, 0, 3);
+    all_true("ranks", seen.ranks, 2, SCN_RANKS_MAX + 1);
+    all_true("wires", seen.wires, 1, SCN_WIRES_MAX + 1);
+    all_true("names", seen.names, 0, SCN_NAMES_MAX + 1);
+    all_true("status", seen.status, 0, 23);
+    assert_true(seen.onward && seen.late_call && seen.all && seen.ring &&
+                seen.empty_name && seen.absent && seen.lacking);
+}
+
+static void a_mutated_scenario_stays_small_and_mostly_runs(void **state)
+{
+    struct scn_random random;
+    int idle = 0, longest = 0;
+    (void)state;
+    scn_random_seed(&random, 4);
+    scenario.count = 0;
+    for (int i = 0; i < 20000; i++) {
+        bool runs = false;
+        scn_mutate(&scenario, &random);
+        for (int k = 0; k < scenario.count; k++)
+            runs |= scenario.statements[k].kind == SCN_RUN;
+        idle += !runs;
+        longest = scenario.count > longest ? scenario.count : longest;
+    }
+    assert_true(longest <= 13);
+    assert_true(idle < 2000);
+}
+
+static void the_same_seed_gives_the_same_scenarios(void **state)
+{
+    struct scn_random one, two;
+    (void)state;
+    scn_random_seed(&one, 5);
+    scn_random_seed(&two, 5);
+    scenario.count = other.count = 0;
+    memset(other.statements, 0xa5, sizeof other.statements);
+    for (int i = 0; i < 5000; i++) {
+        scn_mutate(&scenario, &one);
+        scn_mutate(&other, &two);
+        scn_print(&scenario, text, sizeof text);
+        scn_print(&other, other_text, sizeof other_text);
+        assert_string_equal(text, other_text);
+    }
+}
+
+static void a_mutation_forgets_the_text(void **state)
+{
+    struct scn_random random;
+    struct scn_error error;
+    (void)state;
+    scn_random_seed(&random, 6);
+    assert_int_equal(scn_parse(&scenario, "# a\nrun init # b\n", 17, &error),
+                     0);
+    scn_mutate(&scenario, &random);
+    for (int i = 0; i < scenario.count; i++) {
+        assert_int_not_equal(scenario.statements[i].kind, SCN_COMMENT);
+        assert_null(scenario.statements[i].comment);
+    }
+}
+
+static void a_crossing_takes_from_both(void **state)
+{
+    static struct scn child;
+    struct scn_random random;
+    struct scn_error error;
+    int both = 0;
+    (void)state;
+    scn_random_seed(&random, 7);
+    for (int i = 0; i < 5000; i++) {
+        bool fault = false, order = false;
+        scenario.count = other.count = 0;
+        scn_mutate(&scenario, &random);
+        scn_mutate(&other, &random);
+        struct scn_statement *s = scn_add(&scenario, SCN_FAULT);
+        s->u.fault.verb = VF_VERB_reg_mr;
+        s->u.fault.nth = 99999;
+        s->u.fault.effect = VF_EFFECT_EXIT;
+        scn_add(&other, SCN_ORDER)->u.seed = 77;
+        scn_cross(&child, &scenario, &other, &random);
+        assert_int_equal(scn_check(&child, &error), 0);
+        for (int k = 0; k < child.count; k++) {
+            s = &child.statements[k];
+            fault |= s->kind == SCN_FAULT && s->u.fault.nth == 99999;
+            order |= s->kind == SCN_ORDER && s->u.seed == 77;
+        }
+        both += fault && order;
+    }
+    assert_true(both > 500);
+}
+
+static void chance_is_even(void **state)
+{
+    struct scn_random random;
+    int sums[7] = {0};
+    (void)state;
+    scn_random_seed(&random, 0);
+    for (int i = 0; i < 70000; i++)
+        sums[scn_random_below(&random, 7)]++;
+    for (int i = 0; i < 7; i++)
+        assert_in_range(sums[i], 9500, 10500);
+    assert_int_equal(scn_random_below(&random, 0), 0);
+    assert_int_equal(scn_random_below(&random, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mutations_reach_every_word_of_the_language),
+        cmocka_unit_test(a_mutated_scenario_stays_small_and_mostly_runs),
+        cmocka_unit_test(the_same_seed_gives_the_same_scenarios),
+        cmocka_unit_test(a_mutation_forgets_the_text),
+        cmocka_unit_test(a_crossing_takes_from_both),
+        cmocka_unit_test(chance_is_even),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
