@@ -1,5 +1,14 @@
-/* What each rank runs: the scenario's `run`s in order, then the clean-up a
- * program does before it ends. */
+/*
+ * What each rank runs: the scenario's `run`s in order, then the clean-up a
+ * program does before it ends.
+ *
+ * Ranks run freely, but for one thing: every `run init` begins on all ranks
+ * together. When a start fails on one rank and is tried again, somebody (a
+ * launcher, a person) starts it again on all of them; a rank that tried alone
+ * would find the others in their old attempt, and the operations that follow
+ * would pair up wrongly, which is no fault of the subject's. For the same
+ * reason a start that failed leaves an empty place among the rank's groups.
+ */
 #include "sim/state.h"
 
 #include <stdio.h>
@@ -23,10 +32,12 @@ static void run_init(struct sim_rank *rank)
     failure.message[0] = '\0';
     if (rank->group_count == SIM_GROUPS_MAX)
         return;
-    if (subject->init(rank, &group, &failure) != 0)
+    sim_meet(rank);
+    if (subject->init(rank, &group, &failure) != 0) {
         failed(rank, "init", &failure);
-    else
-        rank->groups[rank->group_count++] = group;
+        group = NULL;
+    }
+    rank->groups[rank->group_count++] = group;
 }
 
 /* 0, or -1 when the group is of no more use. */
@@ -74,6 +85,8 @@ static void run_finalize(struct sim_rank *rank)
     failure.code = 0;
     failure.message[0] = '\0';
     rank->group_count--;
+    if (!rank->groups[rank->group_count])
+        return;
     if (sim.options->subject->finalize(rank, rank->groups[rank->group_count],
                                        &failure) != 0)
         failed(rank, "finalize", &failure);
@@ -100,7 +113,7 @@ static void run_one(struct sim_rank *rank, const struct scn_statement *run,
             *usable = run_barrier(rank, group) == 0;
         break;
     case SCN_FINALIZE:
-        if (group)
+        if (rank->group_count > 0)
             run_finalize(rank);
         *usable = rank->group_count > 0;
         break;
@@ -128,7 +141,7 @@ static void report_leaks(struct sim_rank *rank)
 static void second_start(struct sim_rank *rank)
 {
     run_init(rank);
-    if (rank->group_count > 0)
+    if (rank->groups[0])
         run_all_sum(rank, rank->groups[0], SCN_FLOAT32, 16);
 }
 

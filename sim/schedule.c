@@ -142,6 +142,24 @@ static bool advance_time(void)
     return true;
 }
 
+void sim_meet(struct sim_rank *rank)
+{
+    rank->state = SIM_MEETING;
+    leave(rank);
+}
+
+/* Nobody else is left to come: those that meet go on. false: none meet. */
+static bool end_meeting(void)
+{
+    bool met = false;
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.ranks[i].state == SIM_MEETING) {
+            sim.ranks[i].state = SIM_RUNNABLE;
+            met = true;
+        }
+    return met;
+}
+
 static void report_hangs(void)
 {
     for (int i = 0; i < sim.rank_count; i++) {
@@ -170,12 +188,10 @@ void sim_schedule(void)
 {
     for (;;) {
         struct sim_rank *rank = next_runnable();
-        bool more = true;
         if (!rank) {
-            more = advance_time();
-            if (!more)
-                break;
-            continue;
+            if (advance_time() || end_meeting())
+                continue;
+            break;
         }
         sim.current = rank->number;
         vf_thread_set_machine(rank->number);

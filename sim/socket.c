@@ -32,6 +32,7 @@ static int new_socket(int owner)
         if (socket->kind != SIM_SOCKET_FREE)
             continue;
         socket->kind = SIM_SOCKET_STREAM;
+        socket->used = true;
         socket->address[0] = '\0';
         socket->other_owner = socket->other_index = -1;
         socket->other_closed = socket->mute = false;
@@ -55,7 +56,7 @@ static struct sim_socket *get(struct sim_rank *rank, int index, int kind)
 static struct sim_socket *other_end(const struct sim_socket *socket)
 {
     struct sim_socket *other;
-    if (socket->other_index < 0)
+    if (socket->kind != SIM_SOCKET_STREAM || socket->other_index < 0)
         return NULL;
     other = &table(socket->other_owner)[socket->other_index];
     return other->kind == SIM_SOCKET_STREAM ? other : NULL;
@@ -107,7 +108,7 @@ static void outside_connects(struct sim_rank *rank, struct sim_socket *listener,
                              const struct scn_statement *hostile)
 {
     int theirs, ours;
-    if (listener->waiting == SIM_SOCKETS_MAX ||
+    if (listener->waiting == SIM_BACKLOG_MAX ||
         !join(-1, &theirs, rank->number, &ours))
         return;
     sim.outside[theirs].mute = true;
@@ -187,7 +188,7 @@ int sim_connect(struct sim_rank *rank, const char *address, int64_t deadline)
             if (listener->kind != SIM_SOCKET_LISTENER ||
                 strcmp(listener->address, address) != 0)
                 continue;
-            if (listener->waiting == SIM_SOCKETS_MAX)
+            if (listener->waiting == SIM_BACKLOG_MAX)
                 return -ECONNREFUSED;
             if (!join(rank->number, &ours, i, &theirs))
                 return -EMFILE;
@@ -332,11 +333,18 @@ const char *sim_socket_peer(struct sim_rank *rank, int index)
 
 static void release(struct sim_rank *rank, struct sim_socket *socket)
 {
+    struct sim_socket *other = other_end(socket);
     if (socket->kind == SIM_SOCKET_LISTENER)
         for (int i = 0; i < socket->waiting; i++)
             release(rank, &rank->sockets[socket->backlog[i]]);
     else
         cut(socket);
+    /* The place may be taken again: nobody may still point at it. */
+    if (other)
+        other->other_index = -1;
+    /* The outside world has no program that would close its end. */
+    if (other && socket->other_owner < 0)
+        other->kind = SIM_SOCKET_FREE;
     socket->kind = SIM_SOCKET_FREE;
 }
 
@@ -364,13 +372,21 @@ int sim_sockets_open(const struct sim_rank *rank)
     return count;
 }
 
+/* Sockets are taken from the front, so the first one that was never used ends
+ * a table: looking at all of them would cost more than some runs. */
+static void reset_table(struct sim_socket *sockets)
+{
+    for (int i = 0; i < SIM_SOCKETS_MAX && sockets[i].used; i++) {
+        sockets[i].kind = SIM_SOCKET_FREE;
+        sockets[i].used = false;
+    }
+}
+
 void sim_sockets_reset(void)
 {
-    for (int i = 0; i < SIM_SOCKETS_MAX; i++)
-        sim.outside[i].kind = SIM_SOCKET_FREE;
+    reset_table(sim.outside);
     for (int i = 0; i < SCN_RANKS_MAX; i++)
-        for (int k = 0; k < SIM_SOCKETS_MAX; k++)
-            sim.ranks[i].sockets[k].kind = SIM_SOCKET_FREE;
+        reset_table(sim.ranks[i].sockets);
 }
 
 static void free_bytes(struct sim_socket *sockets)

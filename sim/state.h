@@ -7,6 +7,7 @@
  * A rank is in one of these states:
  *   RUNNABLE  it goes on when its turn comes
  *   WAITING   until something changes, or its deadline
+ *   MEETING   until every rank that can still come has come
  *   DONE      its program has returned
  *   ENDED     its process is gone: crashed, or ended by the plan
  *   STOPPED   it will never run again, but its process is there: hung, spinning
@@ -22,10 +23,19 @@
 #include "sim/run.h"
 
 #define SIM_GROUPS_MAX 8
-#define SIM_SOCKETS_MAX 32 /* of one rank, and of the outside world */
+/* Of one rank, and of the outside world: eight groups of eight ranks. */
+#define SIM_SOCKETS_MAX 96
+#define SIM_BACKLOG_MAX 32
 #define SIM_BLOCKS_MAX 4096
 
-enum sim_state { SIM_RUNNABLE, SIM_WAITING, SIM_DONE, SIM_ENDED, SIM_STOPPED };
+enum sim_state {
+    SIM_RUNNABLE,
+    SIM_WAITING,
+    SIM_MEETING,
+    SIM_DONE,
+    SIM_ENDED,
+    SIM_STOPPED
+};
 
 struct sim_block {
     char *address;
@@ -36,6 +46,7 @@ struct sim_block {
 /* One end of a connection, or a listener. */
 struct sim_socket {
     enum { SIM_SOCKET_FREE, SIM_SOCKET_LISTENER, SIM_SOCKET_STREAM } kind;
+    bool used;                  /* since the last reset */
     char address[SCN_WORD_MAX]; /* of a listener */
     /* Of a stream: its other end. owner -1: a hostile peer or a stray. */
     int other_owner, other_index;
@@ -43,7 +54,7 @@ struct sim_socket {
     bool mute;         /* what is sent here is swallowed */
     char *bytes;       /* received and not yet read */
     size_t head, length, room;
-    int backlog[SIM_SOCKETS_MAX]; /* of a listener: own streams to accept */
+    int backlog[SIM_BACKLOG_MAX]; /* of a listener: own streams to accept */
     int waiting;
 };
 
@@ -109,6 +120,9 @@ void sim_schedule(void);
 void sim_changed(void);
 /* The current rank goes no further, in this state. Does not return. */
 void sim_stop_rank(struct sim_rank *rank, enum sim_state state);
+/* Returns when every rank that still runs has called it, or waits for what can
+ * no longer come. */
+void sim_meet(struct sim_rank *rank);
 /* A rank's outcome becomes at least this bad. */
 void sim_outcome(struct sim_rank *rank, enum scn_outcome outcome,
                  const char *title, const char *message);

@@ -23,6 +23,8 @@ struct sim_subject {
     /* Must keep design.md's promises: any outcome but `ready` with exact
      * data, or `error` where something is wrong, is a finding. */
     bool fixed;
+    /* It has no ring yet: a ring that is no mesh may be refused. */
+    bool mesh_only;
     /* It calls sim_wait() itself when it found nothing to do; poll_cq then
      * returns at once. Else an empty poll_cq waits in its place. */
     bool waits;

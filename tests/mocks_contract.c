@@ -390,11 +390,55 @@ static void nothing_is_written_to_freed_memory(void **state)
     two_hosts(&vf_profile_ideal, &a, &b);
     memset(a.memory, 0x33, MEMORY);
     assert_int_equal(post_recv(&b, 1, 0, 64), 0);
-    assert_int_equal(post_send(&b, 1, 0, 64), 0);
     stage.memory_dead = true;
-    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
     assert_int_equal(post_send(&a, 1, 0, 64), 0);
     assert_int_equal(b.memory[0], 0);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void requests_that_were_not_taken_are_not_posted(void **state)
+{
+    struct ibv_sge sge;
+    struct ibv_recv_wr wr[40];
+    struct ibv_recv_wr *bad;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    for (int i = 0; i < 40; i++)
+        wr[i] = (struct ibv_recv_wr){
+            .next = i < 39 ? &wr[i + 1] : NULL, .sg_list = &sge, .num_sge = 1};
+    assert_int_equal(ibv_post_recv(a.qp, wr, &bad), ENOMEM);
+    assert_ptr_equal(bad, &wr[32]);
+    stage.finding_count = 0;
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    assert_string_equal(stage.findings[0].detail,
+                        "32 work requests still name region 1");
+    host_drop(&a);
+}
+
+static void sends_that_were_not_taken_are_not_posted(void **state)
+{
+    struct ibv_sge sge;
+    struct ibv_send_wr wr[40];
+    struct ibv_send_wr *bad;
+
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    for (int i = 0; i < 40; i++)
+        wr[i] = (struct ibv_send_wr){.next = i < 39 ? &wr[i + 1] : NULL,
+                                     .sg_list = &sge,
+                                     .num_sge = 1,
+                                     .opcode = IBV_WR_SEND};
+    assert_int_equal(ibv_post_send(a.qp, wr, &bad), ENOMEM);
+    assert_ptr_equal(bad, &wr[32]);
+    stage.finding_count = 0;
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    assert_string_equal(stage.findings[0].detail,
+                        "32 work requests still name region 1");
     host_drop(&a);
     host_drop(&b);
 }
@@ -627,6 +671,8 @@ int main(void)
         TEST(address_sanitizer_knows_what_is_freed),
 #endif
         TEST(nothing_is_written_to_freed_memory),
+        TEST(requests_that_were_not_taken_are_not_posted),
+        TEST(sends_that_were_not_taken_are_not_posted),
         TEST(null_addresses),
         TEST(what_only_the_device_can_judge_is_no_finding),
         TEST(leaks_are_told_by_kind_with_their_number),

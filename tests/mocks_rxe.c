@@ -419,11 +419,19 @@ static void destroy_qp_forgets_its_receives(void **state)
 
 static void close_device_takes_everything_with_it(void **state)
 {
+    struct vf_device_setup setup = stage_device(&vf_profile_rxe, "rxe0");
+
     (void)state;
-    open_one();
-    assert_int_equal(ibv_close_device(a.context), 0);
-    FOUND("children-alive in close_device");
-    host_drop(&a);
+    setup.max_mr = 1;
+    setup.max_qp = 1;
+    setup.max_pd = 1;
+    stage_set_devices(&setup, 1);
+    for (int i = 0; i < 3; i++) {
+        host_start(&a, 0);
+        assert_int_equal(ibv_close_device(a.context), 0);
+        FOUND("children-alive in close_device");
+        host_drop(&a);
+    }
 }
 
 static void region_released_under_a_receive_fails_on_arrival(void **state)
@@ -521,6 +529,22 @@ static void receive_with_a_wrong_key_fails_on_arrival(void **state)
     expect_completion(&a, 2, IBV_WC_SUCCESS);
     assert_int_equal(state_of(b.qp), IBV_QPS_ERR);
     assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void receive_with_another_domains_key_fails_on_arrival(void **state)
+{
+    struct ibv_mr *mr;
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    mr = ibv_reg_mr(ibv_alloc_pd(b.context), b.memory, 64, ALL_ACCESS);
+    assert_int_equal(post_recv_key(&b, 1, 0, 64, mr->lkey), 0);
+    FOUND("wrong-domain-key in post_recv");
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_LOC_QP_OP_ERR);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
     host_drop(&a);
     host_drop(&b);
 }
@@ -727,6 +751,7 @@ int main(void)
         TEST(send_with_a_wrong_key_fails_its_queue_pair),
         TEST(send_outside_its_region_is_a_protection_error),
         TEST(receive_with_a_wrong_key_fails_on_arrival),
+        TEST(receive_with_another_domains_key_fails_on_arrival),
         TEST(receive_without_local_write_fails_on_arrival),
         TEST(send_without_a_receive_is_lost_with_success),
         TEST(send_longer_than_the_receive_fails_the_receiver),

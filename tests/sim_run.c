@@ -243,6 +243,41 @@ static void a_stray_comes_first_and_a_hostile_peer_says_its_bytes(void **state)
     assert_string_equal(result.rank[0].message, "silent two cafe");
 }
 
+/* Two connections one after the other; the first end that was closed on one
+ * side stays open on the other for a while. */
+static int reconnect(struct sim_rank *rank, void **group,
+                     struct sim_failure *failure)
+{
+    char byte = 7;
+    int first, second, listener;
+    (void)group;
+    if (sim_rank_number(rank) == 1) {
+        while ((first = sim_connect(rank, ADDRESS, SIM_FOREVER)) < 0)
+            sim_sleep(rank, SECOND);
+        sim_close(rank, first);
+        second = sim_connect(rank, ADDRESS, SIM_FOREVER);
+        sim_recv(rank, second, &byte, 1, SIM_FOREVER);
+        sim_close(rank, second);
+        return 0;
+    }
+    listener = sim_listen(rank, ADDRESS);
+    first = sim_accept(rank, listener, SIM_FOREVER);
+    second = sim_accept(rank, listener, SIM_FOREVER);
+    sim_close(rank, first);
+    snprintf(failure->message, sizeof failure->message, "%d %ld",
+             sim_socket_alive(rank, second), sim_send(rank, second, &byte, 1));
+    sim_close(rank, second);
+    sim_close(rank, listener);
+    return -1;
+}
+
+static void closing_an_old_end_leaves_the_next_connection_alone(void **state)
+{
+    (void)state;
+    with_init(reconnect, plain);
+    assert_string_equal(result.rank[0].message, "1 1");
+}
+
 /* ---- memory ----------------------------------------------------------------
  */
 
@@ -471,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_channel_falls_silent_at_every_byte),
         cmocka_unit_test(one_byte_is_garbled_and_no_other),
         cmocka_unit_test(a_stray_comes_first_and_a_hostile_peer_says_its_bytes),
+        cmocka_unit_test(closing_an_old_end_leaves_the_next_connection_alone),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(what_is_left_is_a_leak),
         cmocka_unit_test(memory_is_the_same_whatever_ran_before),

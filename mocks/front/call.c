@@ -9,8 +9,8 @@
 #include "front/sanitize.h"
 
 #define GARBAGE 0xa5
-#define SCRATCH 1024 /* bytes of output that a fault can keep from its place   \
-                      */
+/* Bytes of output that a fault can keep from their place. */
+#define SCRATCH 1024
 
 void (*vf_world_missing)(void);
 unsigned char *vf_coverage;
@@ -251,6 +251,21 @@ static bool nothing_polled(const struct vf_call *call)
            !call->record->planned && !call->record->finding;
 }
 
+static bool refused(const struct vf_call *call)
+{
+    return !call->record->planned && (call->err || call->result < 0);
+}
+
+/* For a minimizer: the device said no by itself. */
+static void tell_refused(const struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+
+    if (hooks->refused && refused(call))
+        hooks->refused(hooks->context, call->machine->number, call->verb,
+                       call->nth, call->err);
+}
+
 /* Step 5. How often an empty queue is polled depends on who waits how, so it
  * takes no number and leaves no line. */
 static void trace(struct vf_call *call)
@@ -274,9 +289,10 @@ static void trace(struct vf_call *call)
     }
     record->end = VF_RECORD_DONE;
     tell(call);
-    cover(call, record->planned                 ? OUTCOME_PLANNED
-                : call->err || call->result < 0 ? OUTCOME_REFUSED
-                                                : OUTCOME_SUCCESS);
+    tell_refused(call);
+    cover(call, record->planned ? OUTCOME_PLANNED
+                : refused(call) ? OUTCOME_REFUSED
+                                : OUTCOME_SUCCESS);
     if (record->finding)
         cover(call, OUTCOME_FINDING);
 }

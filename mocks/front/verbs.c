@@ -169,8 +169,7 @@ bool vf_effect_fits(enum vf_effect effect, enum vf_verb verb)
     case VF_EFFECT_ERRNO:
         return answer == VF_ANSWER_ERRNO || answer == VF_ANSWER_MINUS;
     case VF_EFFECT_RETURN:
-        return answer == VF_ANSWER_ERRNO || answer == VF_ANSWER_MINUS ||
-               answer == VF_ANSWER_COUNT;
+        return answer == VF_ANSWER_COUNT;
     case VF_EFFECT_UNWRITTEN:
     case VF_EFFECT_GARBLED:
         return writes_output(verb);

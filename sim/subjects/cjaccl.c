@@ -211,6 +211,7 @@ const struct sim_subject sim_subject_cjaccl = {
     .name = "cjaccl",
     .about = "the fixed module (cjaccl/)",
     .fixed = true,
+    .mesh_only = true,
     .waits = true,
     .init = start,
     .all_sum = all_sum,

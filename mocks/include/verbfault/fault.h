@@ -32,7 +32,9 @@ enum vf_answer {
 enum vf_effect {
     VF_EFFECT_NULL,      /* "null E": answers NULL, errno E */
     VF_EFFECT_ERRNO,     /* "errno E": answers E, or -1 and errno E */
-    VF_EFFECT_RETURN,    /* "return N": answers N as it is (poll_cq -1) */
+    VF_EFFECT_RETURN,    /* "return N": a count is N (poll_cq -1); not for an
+                            errno, where 0 would be a lie that the contract
+                            would then hold against the program */
     VF_EFFECT_UNWRITTEN, /* "unwritten": answers success, writes no output */
     VF_EFFECT_GARBLED,   /* "garbled": answers success, output is garbage */
     VF_EFFECT_STATUS,    /* "status S": the completion carries S, the rest of

@@ -85,7 +85,9 @@ struct vf_hooks {
      * help it. NULL: _exit(0) / wait for ever. */
     void (*exit)(void *context, int machine);
     void (*hang)(void *context, int machine);
-    /* A finished trace line, without a newline. NULL: no trace, no cost. */
+    /* A finished trace line, without a newline. NULL: no trace, no cost. Its
+     * #number leaves out polls that found nothing. A call with a fatal finding
+     * has its line before the finding hook is called. */
     void (*trace)(void *context, int machine, const char *line);
     /* Is this memory allocated? NULL: ask the address sanitizer if there is
      * one, else yes. */
@@ -141,7 +143,8 @@ unsigned vf_machine_faults_hit(const struct vf_world *world, int machine);
 bool vf_machine_alloc(struct vf_world *world, int machine, size_t size);
 
 /* Reports every object that the machine's program still holds as a leak
- * finding, one per kind; returns how many objects. */
+ * finding, one per kind; returns how many objects. What the plan kept it from
+ * releasing, and what cannot go before that, is no leak. */
 unsigned vf_machine_leaks(struct vf_world *world, int machine);
 /* The process on the machine has ended: what it held is released by the
  * kernel; peers see what their profile shows of it. */
@@ -151,8 +154,8 @@ void vf_machine_end(struct vf_world *world, int machine);
 int64_t vf_world_advance(struct vf_world *world);
 
 /* The last calls of a machine, oldest first, as trace lines without newline,
- * whether or not tracing is on: call n-th of `vf_machine_history` 0.. until it
- * returns false. */
+ * whether or not tracing is on; a call that has not ended shows "= ?". Call
+ * n-th of `vf_machine_history` 0.. until it returns false. */
 bool vf_machine_history(const struct vf_world *world, int machine, unsigned n,
                         char *line, size_t room);
 /* The verb the machine is inside of now, or VF_VERB_COUNT: names a real

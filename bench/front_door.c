@@ -2,7 +2,7 @@
  * What the verbs themselves cost: the start-up of two ranks as JACCL does it
  * (64 regions each), one 4 KiB exchange, tear-down and reset of the world.
  *
- *   mocks_bench [RUNS]    prints "name value unit" lines
+ *   bench_front_door [RUNS]    prints "name value unit" lines
  */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE
