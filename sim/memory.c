@@ -27,9 +27,9 @@
 #define ARENA_BYTES ((size_t)256 << 20)
 #define PAGE ((size_t)4096)
 #define LINE ((size_t)64)
-/* Poisoning all of a large block costs as much as touching it. Its head and
- * its tail are where a stray access starts or ends. */
-#define POISON_BYTES PAGE
+/* Poisoning all of a large block costs as much as touching it. Its head is
+ * where a stray access starts. */
+#define POISON_BYTES ((size_t)256)
 #define GAP ((size_t)64) /* behind each small block, poisoned */
 
 #ifndef MAP_NORESERVE
@@ -121,7 +121,7 @@ void sim_memory_reset(struct sim_rank *rank)
             sanitizer_unpoison(block->address + block->size, GAP);
     }
     clear_all(rank);
-    rank->block_count = 0;
+    rank->block_count = rank->block_hint = 0;
     rank->arena_used = 0;
 }
 
@@ -159,11 +159,23 @@ void *sim_alloc(struct sim_rank *rank, size_t alignment, size_t size)
     return block->address;
 }
 
-/* The block that holds the address: they are in the order of addresses. */
-SANITIZER_SKIPS static struct sim_block *find(const struct sim_rank *rank,
+static bool holds(const struct sim_rank *rank, int i, const char *address)
+{
+    return i < rank->block_count && rank->blocks[i].address <= address &&
+           address < rank->blocks[i].address + rank->blocks[i].size;
+}
+
+/* The block that holds the address: they are in the order of addresses, and
+ * the next one asked for is nearly always the last one or the one behind it. */
+SANITIZER_SKIPS static struct sim_block *find(struct sim_rank *rank,
                                               const char *address)
 {
     int low = 0, high = rank->block_count;
+    for (int i = rank->block_hint; i <= rank->block_hint + 1; i++)
+        if (holds(rank, i, address)) {
+            rank->block_hint = i;
+            return &rank->blocks[i];
+        }
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (rank->blocks[middle].address <= address)
@@ -171,10 +183,9 @@ SANITIZER_SKIPS static struct sim_block *find(const struct sim_rank *rank,
         else
             high = middle;
     }
-    if (low == 0)
+    if (low == 0 || !holds(rank, low - 1, address))
         return NULL;
-    if (address >= rank->blocks[low - 1].address + rank->blocks[low - 1].size)
-        return NULL;
+    rank->block_hint = low - 1;
     return &rank->blocks[low - 1];
 }
 
@@ -196,7 +207,7 @@ bool sim_memory_alive(const void *address, size_t length)
 {
     const char *at = address;
     for (int i = 0; i < sim.rank_count; i++) {
-        const struct sim_rank *rank = &sim.ranks[i];
+        struct sim_rank *rank = &sim.ranks[i];
         const struct sim_block *block;
         if (!rank->arena || at < rank->arena || at >= rank->arena + ARENA_BYTES)
             continue;

@@ -85,7 +85,7 @@ struct sim_rank {
     char *arena; /* reserved, see memory.c */
     size_t arena_used;
     struct sim_block *blocks;
-    int block_count;
+    int block_count, block_hint;
 
     void *groups[SIM_GROUPS_MAX];
     int group_count;

@@ -13,7 +13,8 @@
  * A file is first a head of "# KEY: VALUE" lines, then the calls. A line
  * "... mr=5++ x3" stands for three calls, with 5, 6 and 7. After a line
  * "# unspecified" it was uninitialised memory that decided: neither the rest of
- * the calls nor the outcome is compared.
+ * the calls nor the outcome is compared. With "# posts: by queue" threads have
+ * posted side by side: only the order within a queue is compared.
  */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
@@ -59,6 +60,7 @@ struct recording {
     char findings[TITLES_MAX][96];
     int finding_count;
     bool unspecified; /* after its last call */
+    bool by_queue;    /* order holds only within a queue */
     struct calls calls;
 };
 
@@ -144,6 +146,9 @@ static void add_head(const char *line)
     value = value_of(line, "rank");
     if (value)
         recorded.rank = (int)strtol(value, NULL, 10);
+    value = value_of(line, "posts");
+    if (value)
+        recorded.by_queue = strcmp(value, "by queue") == 0;
     value = value_of(line, "outcome");
     if (value)
         snprintf(recorded.outcome, sizeof recorded.outcome, "%s", value);
@@ -218,9 +223,42 @@ static void run_subject(const struct file *file)
 
 /* ---- comparing ---------------------------------------------------------- */
 
+static bool is_post(const struct call *call)
+{
+    return strncmp(call->text, "post_", 5) == 0;
+}
+
+/* By "post_send(qp=2", which is a queue. */
+static bool goes_before(const struct call *a, const struct call *b)
+{
+    size_t length = strcspn(a->text, ","), other = strcspn(b->text, ",");
+    size_t least = length < other ? length : other;
+    int order = strncmp(a->text, b->text, least);
+    return order != 0 ? order < 0 : length < other;
+}
+
+/* Posts that follow one another sorted by their queues; stable. */
+static void sort_posts(struct calls *calls)
+{
+    for (int i = 1; i < calls->count; i++) {
+        struct call moved = calls->at[i];
+        int to = i;
+        while (to > 0 && is_post(&moved) && is_post(&calls->at[to - 1]) &&
+               goes_before(&moved, &calls->at[to - 1])) {
+            calls->at[to] = calls->at[to - 1];
+            to--;
+        }
+        calls->at[to] = moved;
+    }
+}
+
 static void compare_calls(const struct file *file)
 {
     int last = 0;
+    if (recorded.by_queue) {
+        sort_posts(&made);
+        sort_posts(&recorded.calls);
+    }
     for (int i = 0; i < recorded.calls.count; i++) {
         const struct call *call = &recorded.calls.at[i];
         const char *text = i < made.count ? made.at[i].text : "(no more calls)";
