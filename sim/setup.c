@@ -66,6 +66,11 @@ static void hook_finding(void *context, const struct vf_finding *finding)
     struct sim_rank *rank = &sim.ranks[finding->machine];
     struct sim_rank_result *result = rank->result;
     (void)context;
+    /* A fixed subject that could not release something has to say so: then
+     * what is left is no leak of its own. The others are not asked. */
+    if (finding->planned && sim.options->subject->fixed &&
+        (result->outcome == SCN_ERROR || sim.recovering))
+        return;
     if (result->findings < SIM_FINDINGS_MAX)
         result->finding[result->findings] = *finding;
     result->findings++;

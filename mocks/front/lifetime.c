@@ -22,31 +22,32 @@ static const struct {
 #define LEAK_KINDS (sizeof(leak_kinds) / sizeof(leak_kinds[0]))
 
 static void report(struct vf_machine *machine, enum vf_kind kind,
-                   enum vf_verb verb, unsigned count)
+                   enum vf_verb verb, unsigned count, bool planned)
 {
     const struct vf_hooks *hooks = &machine->world->hooks;
     struct vf_finding finding = {
         .machine = machine->number,
         .verb = verb,
         .leak = true,
+        .planned = planned,
     };
 
     snprintf(finding.title, sizeof(finding.title), "leak of %s",
              vf_kind_word(kind));
-    snprintf(finding.detail, sizeof(finding.detail), "%u left at the end",
-             count);
+    snprintf(finding.detail, sizeof(finding.detail), "%u left at the end%s",
+             count, planned ? ": not released, as planned" : "");
     if (hooks->finding)
         hooks->finding(hooks->context, &finding);
 }
 
 static unsigned count_leaked(const struct vf_machine *machine,
-                             enum vf_kind kind)
+                             enum vf_kind kind, bool planned)
 {
     const struct vf_object *object = machine->live[kind];
     unsigned count = 0;
 
     for (; object; object = object->next)
-        count += !object->excused;
+        count += object->excused == planned;
     return count;
 }
 
@@ -55,11 +56,13 @@ unsigned vf_machine_leaks(struct vf_world *world, int machine)
     struct vf_machine *owner = &world->machines[machine];
     unsigned total = 0;
 
-    for (size_t i = 0; i < LEAK_KINDS; i++) {
-        unsigned count = count_leaked(owner, leak_kinds[i].kind);
+    for (size_t i = 0; i < 2 * LEAK_KINDS; i++) {
+        enum vf_kind kind = leak_kinds[i / 2].kind;
+        bool planned = i % 2 == 1;
+        unsigned count = count_leaked(owner, kind, planned);
 
         if (count > 0)
-            report(owner, leak_kinds[i].kind, leak_kinds[i].made_by, count);
+            report(owner, kind, leak_kinds[i / 2].made_by, count, planned);
         total += count;
     }
     return total;

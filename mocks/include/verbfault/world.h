@@ -61,6 +61,8 @@ struct vf_finding {
     unsigned nth;   /* the call of that verb on that machine; 0: at the end */
     bool fatal;     /* going on faults: a NULL or freed handle is used */
     bool leak;      /* an object was left at the end */
+    bool planned;   /* ... because the plan refused to release it: nothing the
+                       program could do but say so */
     char title[96]; /* stable: "null-mr in dereg_mr" */
     char detail[256];
 };
