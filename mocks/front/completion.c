@@ -96,6 +96,17 @@ static void tell(struct vf_object *qp, const struct ibv_wc *wc,
     hooks->trace(hooks->context, machine->number, line);
 }
 
+bool vf_completion_fails(const struct vf_object *qp)
+{
+    const struct vf_machine *machine = qp->machine;
+    const struct vf_fault *fault =
+        vf_plan_find(&machine->plan, VF_VERB_completion,
+                     machine->calls[VF_VERB_completion] + 1);
+
+    return fault && fault->effect == VF_EFFECT_STATUS &&
+           fault->value != IBV_WC_SUCCESS;
+}
+
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
                    const struct ibv_wc *generated, bool recv)
 {

@@ -92,6 +92,10 @@ const struct vf_fault *vf_plan_find(const struct vf_plan *plan,
 bool vf_memory_alive(const struct vf_world *world, const void *address,
                      size_t length);
 
+/* Does the plan make the next completion of this queue pair's machine one with
+ * an error? Then what it would complete must not have taken place. */
+bool vf_completion_fails(const struct vf_object *qp);
+
 /*
  * A provider's work request has completed: the only way into a completion
  * queue. Counts it, asks the plan, keeps the contract's shadow, and hands it

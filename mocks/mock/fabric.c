@@ -322,7 +322,7 @@ static void land(struct mock_qp *sender, struct mock_work *sent,
 
     if (status == IBV_WC_SUCCESS)
         status = check_entries(receiver, received, true);
-    if (status == IBV_WC_SUCCESS)
+    if (status == IBV_WC_SUCCESS && !vf_completion_fails(receiver->object))
         copy(sender, sent, receiver, received);
     mock_complete(receiver, received, true, (enum ibv_wc_status)status, sent);
     if (status != IBV_WC_SUCCESS)

@@ -11,6 +11,7 @@
 #define HOP_LIMIT 1
 #define GID_INDEX 1 /* whichever index the GID was found at */
 #define FIRST_PACKET 7
+#define RUBBISH_TABLE 16 /* any length past the GID's index does the same */
 
 static void connection_add(struct legacy_connections *list,
                            struct ibv_context *context)
@@ -178,9 +179,11 @@ int legacy_connection_info(struct legacy_group *group,
     union ibv_gid gid;
     if (!connection->queue_pair || source->local_id >= 0)
         return 0;
-    /* If the query fails this is what is used. As an int the table's length
-     * is then negative: no entry is looked at. */
+    /* If the query fails this is what is used. Measured, the table's length was
+     * half of a pointer before 2026-08-22, so that the GID was found and nobody
+     * noticed; and 0 from then on. */
     memset(&port, LEGACY_RUBBISH, sizeof port);
+    port.gid_tbl_len = group->revision->missing_gid_throws ? 0 : RUBBISH_TABLE;
     LEGACY_CALL(group, query_port)(connection->context, PORT, &port);
     memset(&gid, LEGACY_RUBBISH, sizeof gid);
     if (!find_gid(group, connection->context, port.gid_tbl_len, &gid) &&
