@@ -24,8 +24,10 @@
 
 /* For the few functions that only look over the simulator's own memory and
  * would cost a tenth of a run if every look were checked. */
-#ifdef SIM_ASAN
+#if defined(SIM_ASAN)
 #define SANITIZER_SKIPS __attribute__((no_sanitize_address))
+#elif defined(SIM_MSAN)
+#define SANITIZER_SKIPS __attribute__((no_sanitize_memory))
 #else
 #define SANITIZER_SKIPS
 #endif

@@ -71,7 +71,7 @@
 #define SCN_WIRES_MAX 4
 #define SCN_NAME_MAX 32         /* a device's, with the terminating zero */
 #define SCN_NAMES_MAX 5         /* names in one cell: one more than wires */
-#define SCN_BYTES_MAX 112       /* bytes of a hostile peer */
+#define SCN_BYTES_MAX 104       /* bytes of a hostile peer */
 #define SCN_WORD_MAX 48         /* an address, a symbol, a subject */
 #define SCN_ALL (-1)            /* "*" in place of a rank */
 #define SCN_TEXT_MAX (1 << 20)  /* a longer text is not a scenario */
