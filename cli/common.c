@@ -17,15 +17,17 @@
 int cli_load(struct cli_file *file, const char *path)
 {
     struct scn_error error;
-    file->path = path;
+    bool standard_input = strcmp(path, "-") == 0;
+    file->path = standard_input ? "standard input" : path;
     file->text = NULL;
-    if (scn_load(&file->scenario, path, &file->text, &error) == 0)
+    if (scn_load(&file->scenario, standard_input ? "/dev/stdin" : path,
+                 &file->text, &error) == 0)
         return CLI_FINE;
     if (error.line > 0)
-        fprintf(stderr, "%s:%d:%d: %s\n", path, error.line, error.column,
-                error.message);
+        fprintf(stderr, "%s:%d:%d: %s\n", file->path, error.line,
+                error.column, error.message);
     else
-        fprintf(stderr, "%s: %s\n", path, error.message);
+        fprintf(stderr, "%s: %s\n", file->path, error.message);
     free(file->text);
     file->text = NULL;
     return CLI_USAGE;

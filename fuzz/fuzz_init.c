@@ -20,7 +20,8 @@
  *   verbfault replay FILE         all subjects
  *
  * VERBFAULT_ALSO=hang,leak,... makes those outcomes findings of the quarry too;
- * VERBFAULT_ONLY=TITLE passes over every finding but those of that title;
+ * VERBFAULT_ONLY=TITLE passes over every finding but those of that title,
+ * VERBFAULT_EXCEPT=TITLE|TITLE... over those that are known already;
  * VERBFAULT_MUTATE=0 runs the corpus over and over as it is, to measure.
  */
 #include <stdint.h>
@@ -50,7 +51,8 @@ static unsigned char counters[COUNTERS];
 
 static const struct sim_subject *subject;
 static bool wanted[SCN_OUTCOME_COUNT];
-static const char *only; /* this title, or NULL: any */
+static const char *only;   /* this title, or NULL: any */
+static const char *except; /* not these, or NULL */
 static bool mutate = true;
 
 static void read_wanted(void)
@@ -59,6 +61,7 @@ static void read_wanted(void)
     char words[256], *word;
     const char *word_mutate = getenv("VERBFAULT_MUTATE");
     only = getenv("VERBFAULT_ONLY");
+    except = getenv("VERBFAULT_EXCEPT");
     mutate = !word_mutate || strcmp(word_mutate, "0") != 0;
     wanted[SCN_CRASH] = true;
     if (!also)
@@ -159,9 +162,22 @@ static void report(const struct scn *scenario, const struct sim_result *first)
     abort();
 }
 
+static bool is_listed(const char *list, const char *title)
+{
+    size_t length = strlen(title);
+    for (const char *at = list; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, title, length) == 0 &&
+            (at[length] == '|' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 static bool is_finding(const struct sim_result *result)
 {
-    if (only && strcmp(only, result->title) != 0)
+    if ((only && strcmp(only, result->title) != 0) ||
+        (except && is_listed(except, result->title)))
         return false;
     return subject->fixed ? result->broken[0] != '\0' : wanted[result->outcome];
 }
