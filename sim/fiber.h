@@ -2,10 +2,9 @@
  * fiber.h: cooperative threads of execution on one thread.
  *
  * Each fiber has its own stack, so ordinary blocking code, C or C++, runs in
- * one unchanged. A fiber is created with ucontext, which is portable, and
- * switched to with _setjmp/_longjmp, which make no system call (swapcontext
- * saves the signal mask, a system call each way). AddressSanitizer and
- * ThreadSanitizer are told of every switch.
+ * one unchanged. Stacks are changed by a few lines of assembly where there are
+ * some for the machine (fiber_switch.h), else by ucontext and setjmp; neither
+ * makes a system call. AddressSanitizer is told of every switch.
  *
  * A fiber that is abandoned half-way (its program has crashed) needs nothing:
  * fiber_start() reuses the stack from the top.

@@ -26,7 +26,11 @@
 
 #define ARENA_BYTES ((size_t)256 << 20)
 #define PAGE ((size_t)4096)
+#define PAGE_MAX ((size_t)65536) /* the largest page of any machine */
 #define LINE ((size_t)64)
+/* Pages stay from run to run up to here; a run that took more is rare, and
+ * keeping all that such runs ever touched would grow without end. */
+#define KEPT_BYTES ((size_t)20 << 20)
 /* Poisoning all of a large block costs as much as touching it. Its head is
  * where a stray access starts. */
 #define POISON_BYTES ((size_t)256)
@@ -105,6 +109,18 @@ static void clear_all(struct sim_rank *rank)
         clear_block(&rank->blocks[i]);
 }
 
+/* New pages in the old ones' place: they are zero, and the old ones are given
+ * back. (MADV_DONTNEED would do on Linux; on macOS it does not zero.) */
+static void replace_pages(struct sim_rank *rank)
+{
+    size_t bytes = (rank->arena_used + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
+    void *fresh = mmap(rank->arena, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1,
+                       0);
+    if (fresh == MAP_FAILED)
+        memset(rank->arena, 0, rank->arena_used);
+}
+
 void sim_memory_reset(struct sim_rank *rank)
 {
     for (int i = 0; i < rank->block_count; i++) {
@@ -113,7 +129,10 @@ void sim_memory_reset(struct sim_rank *rank)
         if (block->size < PAGE)
             sanitizer_unpoison(block->address + block->size, GAP);
     }
-    clear_all(rank);
+    if (rank->arena_used > KEPT_BYTES)
+        replace_pages(rank);
+    else
+        clear_all(rank);
     rank->block_count = rank->block_hint = 0;
     rank->arena_used = 0;
 }

@@ -64,11 +64,12 @@ int cji_arena_register(struct cj_group *group)
             return cji_fail(
                 group, CJ_VERBS, cji_about_device(device->name, errno),
                 "device %s cannot register %zu KiB of memory: %s; this group "
-                "asks for 1 region, and the device allows %d (0: not known) to "
-                "all processes together: end the others that use it, and on "
-                "Linux look at ulimit -l",
+                "asks for 1 region, and the device allows %s to all processes "
+                "together: end the others that use it, and on Linux look at "
+                "ulimit -l",
                 device->name, group->arena_size / 1024,
-                cji_errno_text(errno).text, device->max_mr);
+                cji_errno_text(errno).text,
+                cji_limit_text(device->max_mr).text);
     }
     return CJ_OK;
 }

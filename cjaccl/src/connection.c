@@ -47,11 +47,12 @@ static int fail_create_qp(struct cj_group *group, int peer, int err_no)
     if (err_no == EBUSY)
         return cji_fail(group, CJ_VERBS, about,
                         "device %s has no queue pair left for rank %d: EBUSY "
-                        "(%d); the number is limited per device (max_qp %d, 0: "
-                        "not known), for all processes together, and trying "
-                        "again does not help: end other groups and processes "
-                        "that use the device",
-                        device->name, peer, err_no, device->max_qp);
+                        "(%d); the number is limited per device (max_qp is "
+                        "%s), for all processes together, and trying again "
+                        "does not help: end other groups and processes that "
+                        "use the device",
+                        device->name, peer, err_no,
+                        cji_limit_text(device->max_qp).text);
     /* 102 is EOPNOTSUPP on macOS. */
     if (err_no == EOPNOTSUPP || err_no == 102)
         return cji_fail(group, CJ_UNSUPPORTED, about,

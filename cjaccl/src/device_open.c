@@ -44,7 +44,7 @@ static const char *name_of(struct cj_group *group, struct ibv_device *device)
 {
     const char *name = group->verbs.get_device_name(device);
 
-    return name == NULL ? "" : name;
+    return name == NULL ? "(a device without a name)" : name;
 }
 
 static int fail_not_listed(struct cj_group *group, const struct list *list,

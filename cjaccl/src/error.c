@@ -216,6 +216,18 @@ struct cji_errno_text cji_errno_text(int err_no)
     return result;
 }
 
+struct cji_errno_text cji_limit_text(int limit)
+{
+    struct cji_errno_text result;
+
+    if (limit > 0)
+        (void)snprintf(result.text, sizeof result.text, "%d", limit);
+    else
+        (void)snprintf(result.text, sizeof result.text,
+                       "a number that it does not tell");
+    return result;
+}
+
 struct cji_errno_text cji_wc_status_text(int status)
 {
     static const char *const words[] = {

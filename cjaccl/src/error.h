@@ -48,9 +48,12 @@ int cji_verbs_errno(int answer);
 
 /* An errno in words, e.g. "ENOMEM (12)"; "no errno" for 0. */
 struct cji_errno_text {
-    char text[32];
+    char text[40];
 };
 struct cji_errno_text cji_errno_text(int err_no);
+
+/* A limit in words: "100", or "a number that it does not tell" for 0. */
+struct cji_errno_text cji_limit_text(int limit);
 
 /* A completion status in words, e.g. "local length error (1)". */
 struct cji_errno_text cji_wc_status_text(int status);

@@ -26,8 +26,8 @@
  *                here (LEGACY_RUBBISH), so that runs repeat.
  *
  * NULL handles are handed to the verbs as JACCL hands them: the front door
- * names them. Completion status is not looked at. A full description of the
- * behaviour is in docs; the facts that a piece of code models stand there.
+ * names them. Completion status is not looked at. The facts that a piece of
+ * code models stand beside it.
  *
  * JACCL runs a ring's wires on a thread each (from 2026-08-04); here they run
  * one after the other in ascending order, which is one of the orders that the
