@@ -108,7 +108,7 @@ static const struct {
     {"alloc_pd", ENOMEM, CJ_VERBS, CJ_STEP_ALLOC_PD, "ENOMEM (12)"},
     {"reg_mr", ENOMEM, CJ_VERBS, CJ_STEP_REG_MR, "allows 100"},
     {"create_cq", EINVAL, CJ_VERBS, CJ_STEP_CREATE_CQ, "EINVAL"},
-    {"create_qp", EBUSY, CJ_VERBS, CJ_STEP_CREATE_QP, "max_qp 11"},
+    {"create_qp", EBUSY, CJ_VERBS, CJ_STEP_CREATE_QP, "max_qp is 11"},
     {"create_qp", EOPNOTSUPP, CJ_UNSUPPORTED, CJ_STEP_CREATE_QP, "UC"},
     {"create_qp", ENOMEM, CJ_VERBS, CJ_STEP_CREATE_QP, "ENOMEM"},
     {"depth", 127, CJ_VERBS, CJ_STEP_CREATE_QP, "depth 127"},
