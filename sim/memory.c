@@ -5,9 +5,9 @@
  * direction, so that an address means one block for the whole run: a freed
  * block is known for what it is when it is used again. Between runs the pages
  * stay where they are. What the last run wrote is cleared, so that what a
- * program reads without having written it is the same on every run; that is
- * found by looking at the first line of each page that was handed out, since
- * clearing all of it would cost more than the run.
+ * program reads without having written it is the same on every run. Clearing
+ * all of it would cost more than the run, so it is looked for: a buffer is
+ * written from its start, or from the start of a slot in it, without a gap.
  */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
@@ -28,9 +28,11 @@
 #define PAGE ((size_t)4096)
 #define PAGE_MAX ((size_t)65536) /* the largest page of any machine */
 #define LINE ((size_t)64)
+/* Slots within a block start at multiples of this. */
+#define PART ((size_t)131072)
 /* Pages stay from run to run up to here; a run that took more is rare, and
  * keeping all that such runs ever touched would grow without end. */
-#define KEPT_BYTES ((size_t)20 << 20)
+#define KEPT_BYTES ((size_t)64 << 20)
 /* Poisoning all of a large block costs as much as touching it. Its head is
  * where a stray access starts. */
 #define POISON_BYTES ((size_t)256)
@@ -93,13 +95,14 @@ SANITIZER_SKIPS static bool written(const char *line, size_t size)
 
 SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
 {
-    if (block->size > PAGE && !written(block->address, LINE))
-        return;
-    for (size_t at = 0; at < block->size; at += PAGE) {
-        size_t left = block->size - at;
-        size_t part = left < PAGE ? left : PAGE;
-        if (part < PAGE || written(block->address + at, part))
-            memset(block->address + at, 0, part);
+    for (size_t part = 0; part < block->size; part += PART) {
+        size_t end = block->size - part < PART ? block->size : part + PART;
+        for (size_t at = part; at < end; at += PAGE) {
+            size_t size = end - at < PAGE ? end - at : PAGE;
+            if (!written(block->address + at, size))
+                break;
+            memset(block->address + at, 0, size);
+        }
     }
 }
 
@@ -114,9 +117,9 @@ static void clear_all(struct sim_rank *rank)
 static void replace_pages(struct sim_rank *rank)
 {
     size_t bytes = (rank->arena_used + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
-    void *fresh = mmap(rank->arena, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1,
-                       0);
+    void *fresh =
+        mmap(rank->arena, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (fresh == MAP_FAILED)
         memset(rank->arena, 0, rank->arena_used);
 }

@@ -729,6 +729,7 @@ int scn_parse(struct scn *scenario, const char *text, size_t length,
     parser.line = 1;
     scenario->count = 0;
     if (length > SCN_TEXT_MAX)
+        /* cppcheck-suppress ctuuninitvar ; error is set above */
         return fail(&parser, 1, "a text longer than %d bytes", SCN_TEXT_MAX);
     for (size_t at = 0, next; at < length; at += next, parser.line++) {
         size_t size = line_length(text + at, length - at, &next);

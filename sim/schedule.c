@@ -72,17 +72,28 @@ void sim_sleep(struct sim_rank *rank, int64_t nanoseconds)
         sim_wait(rank, until, "the end of a sleep");
 }
 
+/* Which loop it is: the verb that it calls for ever, if it calls any. */
+static void spin(struct sim_rank *rank)
+{
+    enum vf_verb verb = vf_machine_inside(sim.world, rank->number);
+    char title[96];
+    if (verb < VF_VERB_COUNT)
+        snprintf(title, sizeof title, "spin in %s", vf_verb_name(verb));
+    else
+        snprintf(title, sizeof title, "spin outside of verbs");
+    sim_outcome(rank, SCN_SPIN, title,
+                "makes calls for ever while nothing changes");
+    sim_stop_rank(rank, SIM_STOPPED);
+}
+
 void sim_tick(struct sim_rank *rank)
 {
     if (rank->idle_at != sim.epoch) {
         rank->idle_at = sim.epoch;
         rank->idle_calls = 0;
     }
-    if (++rank->idle_calls < SPIN_CALLS)
-        return;
-    sim_outcome(rank, SCN_SPIN, "spin",
-                "makes calls for ever while nothing changes");
-    sim_stop_rank(rank, SIM_STOPPED);
+    if (++rank->idle_calls >= SPIN_CALLS)
+        spin(rank);
 }
 
 void sim_step(struct sim_rank *rank)

@@ -262,7 +262,8 @@ static void c1_c2_any_rank_but_the_right_one_is_named(void **state)
     }
     cjaccl_says("ranks 3 mesh\npeer 1 sends 02000000\nrun init\n", 0, "rank 2");
     expect("legacy-2026-08-22",
-           "ranks 3 mesh\npeer 1 sends 02000000\nrun init\n", SCN_SPIN, "spin");
+           "ranks 3 mesh\npeer 1 sends 02000000\nrun init\n", SCN_SPIN,
+           "spin outside of verbs");
 }
 
 static void c3_any_length_but_the_right_one_is_an_error(void **state)

@@ -58,6 +58,7 @@ static void step(const struct vf_call *call)
 {
     const struct vf_hooks *hooks = &call->world->hooks;
 
+    call->machine->inside = call->verb;
     if (!hooks->step)
         return;
     vf_world_unlock(call->world);
@@ -73,7 +74,6 @@ static void count(struct vf_call *call)
 
     call->nth = ++machine->calls[call->verb];
     machine->all_calls++;
-    machine->inside = call->verb;
     record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
     record->verb = call->verb;
     record->number = ++machine->told;
