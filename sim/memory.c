@@ -7,7 +7,8 @@
  * stay where they are. What the last run wrote is cleared, so that what a
  * program reads without having written it is the same on every run. Clearing
  * all of it would cost more than the run, so it is looked for: a buffer is
- * written from its start, or from the start of a slot in it, without a gap.
+ * written from its start, or from the start of a slot in it, without a gap; and
+ * of memory that verbs were given only the places that messages used.
  */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
@@ -30,6 +31,7 @@
 #define LINE ((size_t)64)
 /* Slots within a block start at multiples of this. */
 #define PART ((size_t)131072)
+#define MESSAGE (4 * PART) /* the largest message of any subject */
 /* Pages stay from run to run up to here; a run that took more is rare, and
  * keeping all that such runs ever touched would grow without end. */
 #define KEPT_BYTES ((size_t)64 << 20)
@@ -93,10 +95,24 @@ SANITIZER_SKIPS static bool written(const char *line, size_t size)
     return bits != 0;
 }
 
+/* Which of a block's parts bit n of `parts` stands for. */
+static unsigned part_bit(size_t offset)
+{
+    size_t part = offset / PART;
+    return part < 63 ? (unsigned)part : 63;
+}
+
+static bool may_be_written(const struct sim_block *block, size_t offset)
+{
+    return !block->seen || (block->parts >> part_bit(offset) & 1) != 0;
+}
+
 SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
 {
     for (size_t part = 0; part < block->size; part += PART) {
         size_t end = block->size - part < PART ? block->size : part + PART;
+        if (!may_be_written(block, part))
+            continue;
         for (size_t at = part; at < end; at += PAGE) {
             size_t size = end - at < PAGE ? end - at : PAGE;
             if (!written(block->address + at, size))
@@ -104,6 +120,15 @@ SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
             memset(block->address + at, 0, size);
         }
     }
+}
+
+/* A verb was given this memory. A whole region says nothing of its parts. */
+static void see(struct sim_block *block, size_t offset, size_t length)
+{
+    size_t end = length <= MESSAGE ? offset + length : offset + 1;
+    block->seen = true;
+    for (size_t at = offset / PART * PART; at < end; at += PART)
+        block->parts |= (uint64_t)1 << part_bit(at);
 }
 
 static void clear_all(struct sim_rank *rank)
@@ -167,6 +192,8 @@ void *sim_alloc(struct sim_rank *rank, size_t alignment, size_t size)
     block->address = rank->arena + start;
     block->size = size;
     block->live = true;
+    block->seen = false;
+    block->parts = 1;
     rank->arena_used = end;
     if (size < PAGE)
         sanitizer_poison(block->address + size, GAP);
@@ -224,12 +251,15 @@ bool sim_memory_alive(const void *address, size_t length)
     const char *at = address;
     for (int i = 0; i < sim.rank_count; i++) {
         struct sim_rank *rank = &sim.ranks[i];
-        const struct sim_block *block;
+        struct sim_block *block;
         if (!rank->arena || at < rank->arena || at >= rank->arena + ARENA_BYTES)
             continue;
         block = find(rank, at);
-        return block && block->live &&
-               length <= (size_t)(block->address + block->size - at);
+        if (!block || !block->live ||
+            length > (size_t)(block->address + block->size - at))
+            return false;
+        see(block, (size_t)(at - block->address), length);
+        return true;
     }
     return true; /* not ours: a static or stack buffer */
 }

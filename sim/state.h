@@ -41,6 +41,8 @@ struct sim_block {
     char *address;
     size_t size;
     bool live;
+    bool seen;      /* by verbs: then only the parts that they saw are used */
+    uint64_t parts; /* which (memory.c); the last bit stands for the rest */
 };
 
 /* One end of a connection, or a listener. */
