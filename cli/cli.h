@@ -25,7 +25,8 @@ int cli_minimize(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_trace(int argc, char **argv);
 
-/* A loaded scenario file; free with cli_unload(). */
+/* A loaded scenario file; free with cli_unload(). An `expect` for a subject
+ * that does not exist is bad input too: it would never be checked. */
 struct cli_file {
     const char *path;
     char *text;
@@ -37,9 +38,9 @@ void cli_unload(struct cli_file *file);
 
 /* The subject, or NULL after one line on standard error. */
 const struct sim_subject *cli_subject(const char *name);
-/* A number between low and high, or false after one line on standard error. */
-bool cli_number(const char *option, const char *text, long low, long high,
-                long *number);
+/* After getopt_long answered '?' (with opterr 0): one line about the option
+ * that it did not take; answers CLI_USAGE. */
+int cli_bad_option(const char *subcommand, char **argv);
 /* One line about wrong usage, pointing at --help; answers CLI_USAGE. */
 int cli_usage(const char *subcommand, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -7,12 +7,28 @@
 
 #include "cli/cli.h"
 
-#include <errno.h>
+#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* CLI_FINE, or CLI_USAGE for the first expectation that names nobody. */
+static int check_subjects(const struct cli_file *file)
+{
+    for (int i = 0; i < file->scenario.count; i++) {
+        const struct scn_statement *statement = &file->scenario.statements[i];
+        if (statement->kind != SCN_EXPECT ||
+            sim_subject_by_name(statement->u.expect.subject))
+            continue;
+        fprintf(stderr, "%s:%d:%d: no subject \"%s\"; see verbfault list\n",
+                file->path, statement->line, statement->column,
+                statement->u.expect.subject);
+        return CLI_USAGE;
+    }
+    return CLI_FINE;
+}
 
 int cli_load(struct cli_file *file, const char *path)
 {
@@ -21,11 +37,15 @@ int cli_load(struct cli_file *file, const char *path)
     file->path = standard_input ? "standard input" : path;
     file->text = NULL;
     if (scn_load(&file->scenario, standard_input ? "/dev/stdin" : path,
-                 &file->text, &error) == 0)
-        return CLI_FINE;
+                 &file->text, &error) == 0) {
+        int code = check_subjects(file);
+        if (code != CLI_FINE)
+            cli_unload(file);
+        return code;
+    }
     if (error.line > 0)
-        fprintf(stderr, "%s:%d:%d: %s\n", file->path, error.line,
-                error.column, error.message);
+        fprintf(stderr, "%s:%d:%d: %s\n", file->path, error.line, error.column,
+                error.message);
     else
         fprintf(stderr, "%s: %s\n", file->path, error.message);
     free(file->text);
@@ -51,19 +71,10 @@ const struct sim_subject *cli_subject(const char *name)
     return NULL;
 }
 
-bool cli_number(const char *option, const char *text, long low, long high,
-                long *number)
+int cli_bad_option(const char *subcommand, char **argv)
 {
-    char *end;
-    errno = 0;
-    *number = strtol(text, &end, 10);
-    if (errno == 0 && end != text && *end == '\0' && *number >= low &&
-        *number <= high)
-        return true;
-    fprintf(stderr,
-            "verbfault: %s takes a number from %ld to %ld, not \"%s\"\n",
-            option, low, high, text);
-    return false;
+    return cli_usage(subcommand, "unknown option, or one without its value: %s",
+                     argv[optind - 1]);
 }
 
 int cli_usage(const char *subcommand, const char *format, ...)

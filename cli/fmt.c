@@ -22,13 +22,14 @@ int cli_fmt(int argc, char **argv)
     static struct cli_file file;
     bool full = false, canonical = false;
     int option;
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return CLI_FINE;
         }
         if (option == '?')
-            return CLI_USAGE;
+            return cli_bad_option("fmt", argv);
         full = full || option == 'f';
         canonical = canonical || option == 'c';
     }

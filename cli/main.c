@@ -43,6 +43,15 @@ static const struct {
     {"replay", cli_replay}, {"trace", cli_trace},
 };
 
+/* Results that did not reach the disk or the pipe are no results. */
+static bool written(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    fprintf(stderr, "verbfault: standard output cannot be written\n");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -60,7 +69,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], subcommands[i].name) == 0) {
             int code = subcommands[i].run(argc - 1, argv + 1);
             sim_shutdown();
-            return code;
+            return written() ? code : CLI_ENVIRONMENT;
         }
     return cli_usage(NULL, "no subcommand \"%s\"", argv[1]);
 }

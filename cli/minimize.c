@@ -28,8 +28,9 @@ static const char help[] =
     "  --title T     keep this title instead of the one the file gives\n"
     "  -o FILE       write there instead of to standard output\n"
     "\n"
-    "Ctrl-C prints the smallest one found so far. Exit 0: minimized; 1: the\n"
-    "scenario ends well, there is nothing to keep.\n";
+    "Ctrl-C prints the smallest one found so far. Exit 0: minimized; 1: it "
+    "was\n"
+    "interrupted, or the scenario ends well and there is nothing to keep.\n";
 
 struct target {
     const struct sim_subject *subject;
@@ -135,8 +136,10 @@ static int minimize_file(struct target *target, const char *path,
         } else {
             fprintf(stderr, "%s: %s: %s, %ld trials%s\n", path,
                     scn_outcome_name(target->outcome), target->title, trials,
-                    cli_interrupted() ? " (interrupted)" : "");
+                    cli_interrupted() ? " (interrupted: not minimal yet)" : "");
             code = write_out(&file.scenario, output);
+            if (cli_interrupted() && code == CLI_FINE)
+                code = CLI_FINDINGS;
         }
     }
     cli_unload(&file);
@@ -155,13 +158,14 @@ int cli_minimize(int argc, char **argv)
     const char *title = NULL, *output = NULL;
     int option;
     target.subject = sim_subject_by_name("legacy-2026-08-22");
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:t:o:", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return CLI_FINE;
         }
         if (option == '?')
-            return CLI_USAGE;
+            return cli_bad_option("minimize", argv);
         if (option == 's')
             target.subject = cli_subject(optarg);
         if (option == 't')

@@ -100,15 +100,41 @@ static int replay_one(struct replay *replay, const struct cli_file *file,
     return CLI_FINE;
 }
 
+static void warn_if_idle(const struct cli_file *file)
+{
+    for (int i = 0; i < file->scenario.count; i++)
+        if (file->scenario.statements[i].kind == SCN_RUN)
+            return;
+    fprintf(stderr, "%s: nothing runs: there is no \"run\" in it\n",
+            file->path);
+}
+
 static int replay_file(struct replay *replay, const char *path)
 {
     static struct cli_file file;
     int code = cli_load(&file, path);
     if (code != CLI_FINE)
         return code;
+    warn_if_idle(&file);
     for (int i = 0; i < replay->chosen_count && code == CLI_FINE; i++)
         code = replay_one(replay, &file, replay->chosen[i]);
     cli_unload(&file);
+    return code;
+}
+
+/* All of them before the first run, so that a wrong one is not found late. */
+static int check_files(int count, char **paths)
+{
+    static struct cli_file file;
+    int code = CLI_FINE;
+    for (int i = 0; i < count && code == CLI_FINE; i++) {
+        /* Standard input can be read only once. */
+        if (strcmp(paths[i], "-") == 0)
+            continue;
+        code = cli_load(&file, paths[i]);
+        if (code == CLI_FINE)
+            cli_unload(&file);
+    }
     return code;
 }
 
@@ -131,13 +157,14 @@ static int parse(struct replay *replay, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     int option;
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:v", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return -1;
         }
         if (option == '?')
-            return CLI_USAGE;
+            return cli_bad_option("replay", argv);
         if (option == 'v')
             replay->verbose = true;
         if (option == 's' && choose(replay, optarg) != CLI_FINE)
@@ -159,11 +186,14 @@ int cli_replay(int argc, char **argv)
         return code < 0 ? CLI_FINE : code;
     if (optind == argc)
         return cli_usage("replay", "a file is missing");
-    for (int i = optind; i < argc; i++) {
+    code = check_files(argc - optind, argv + optind);
+    cli_catch_interrupt();
+    for (int i = optind; i < argc && code == CLI_FINE && !cli_interrupted();
+         i++)
         code = replay_file(&replay, argv[i]);
-        if (code != CLI_FINE)
-            return code;
-    }
-    printf("%d runs, %d unexpected\n", replay.rows, replay.surprises);
-    return replay.surprises > 0 ? CLI_FINDINGS : CLI_FINE;
+    if (code != CLI_FINE)
+        return code;
+    printf("%d runs, %d unexpected%s\n", replay.rows, replay.surprises,
+           cli_interrupted() ? " (interrupted)" : "");
+    return replay.surprises > 0 || cli_interrupted() ? CLI_FINDINGS : CLI_FINE;
 }

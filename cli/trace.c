@@ -16,7 +16,8 @@ static const char help[] =
     "and whether the scenario planned that. Polls that found nothing are\n"
     "counted but not shown. Then what became of each rank, on standard error.\n"
     "\n"
-    "  --subject S    whose run (default cjaccl); see verbfault list subjects\n"
+    "  --subject S    whose run (default legacy-2026-08-22); see verbfault "
+    "list\n"
     "  --keep-going   do not stop a rank at a finding: let it really fault\n"
     "\n"
     "Exit 0: every rank ready or with an error; 1: anything worse.\n";
@@ -61,14 +62,15 @@ int cli_trace(int argc, char **argv)
         .trace = print_line, .finding = print_finding, .stacks = true};
     struct scn_error error;
     int option, status;
-    run.subject = sim_subject_by_name("cjaccl");
+    run.subject = sim_subject_by_name("legacy-2026-08-22");
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:k", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return CLI_FINE;
         }
         if (option == '?')
-            return CLI_USAGE;
+            return cli_bad_option("trace", argv);
         if (option == 's')
             run.subject = cli_subject(optarg);
         if (option == 'k')

@@ -139,7 +139,10 @@ static void run_child(const struct scn *scenario,
         put_record(RECORD_ERROR, 0, &error, sizeof error);
     } else {
         struct vf_fault faults[8];
-        int ranks[8], count = sim_refused(faults, ranks, 8);
+        int ranks[8], count;
+        memset(faults, 0, sizeof faults);
+        memset(ranks, 0, sizeof ranks);
+        count = sim_refused(faults, ranks, 8);
         put_record(RECORD_RESULT, count, &result, sizeof result);
         put(faults, sizeof faults);
         put(ranks, sizeof ranks);

@@ -7,6 +7,7 @@
  * its fields another. What then contradicts the rest is taken out again.
  */
 #include "sim/mutate.h"
+#include "verbfault/library.h"
 
 #include <errno.h>
 #include <string.h>
@@ -271,6 +272,8 @@ static void change_library(const struct change *change, struct scn_statement *s,
     } else {
         strcpy(s->u.text.word, "ibv_");
         strcat(s->u.text.word, vf_verb_name(verb));
+        if (!vf_library_symbol(s->u.text.word)) /* an inline verb */
+            s->u.text.word[0] = '\0';
     }
 }
 

@@ -18,9 +18,19 @@ static void failed(struct sim_rank *rank, const char *what,
                    const struct sim_failure *failure)
 {
     char title[96];
-    snprintf(title, sizeof title, "error in %s", what);
+    if (failure->step && strcmp(failure->step, what) != 0)
+        snprintf(title, sizeof title, "error in %s: %s", what, failure->step);
+    else
+        snprintf(title, sizeof title, "error in %s", what);
     rank->result->err_code = failure->code;
     sim_outcome(rank, SCN_ERROR, title, failure->message);
+}
+
+static void clear(struct sim_failure *failure)
+{
+    failure->code = 0;
+    failure->step = NULL;
+    failure->message[0] = '\0';
 }
 
 static void run_init(struct sim_rank *rank)
@@ -28,8 +38,7 @@ static void run_init(struct sim_rank *rank)
     const struct sim_subject *subject = sim.options->subject;
     struct sim_failure failure;
     void *group = NULL;
-    failure.code = 0;
-    failure.message[0] = '\0';
+    clear(&failure);
     if (rank->group_count == SIM_GROUPS_MAX)
         return;
     sim_meet(rank);
@@ -49,8 +58,7 @@ static int run_all_sum(struct sim_rank *rank, void *group, enum scn_type type,
     char *output = sim_data_buffer(rank->number, 1, bytes);
     struct sim_failure failure;
     char title[96];
-    failure.code = 0;
-    failure.message[0] = '\0';
+    clear(&failure);
     if (!input || !output)
         return -1;
     sim_data_input(input, rank->number, count, type);
@@ -71,8 +79,7 @@ static int run_all_sum(struct sim_rank *rank, void *group, enum scn_type type,
 static int run_barrier(struct sim_rank *rank, void *group)
 {
     struct sim_failure failure;
-    failure.code = 0;
-    failure.message[0] = '\0';
+    clear(&failure);
     if (sim.options->subject->barrier(rank, group, &failure) == 0)
         return 0;
     failed(rank, "barrier", &failure);
@@ -82,8 +89,7 @@ static int run_barrier(struct sim_rank *rank, void *group)
 static void run_finalize(struct sim_rank *rank)
 {
     struct sim_failure failure;
-    failure.code = 0;
-    failure.message[0] = '\0';
+    clear(&failure);
     rank->group_count--;
     if (!rank->groups[rank->group_count])
         return;

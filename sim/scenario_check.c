@@ -1,5 +1,6 @@
 /* What a scenario may say. */
 #include "sim/scenario_check.h"
+#include "verbfault/library.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,7 +140,7 @@ static int check_cell(const struct scn_statement *s, struct scn_complaint *c)
     return 0;
 }
 
-/* A symbol is a verb with its prefix. */
+/* A symbol is a function that programs look up; the inline verbs are none. */
 static int check_library(const struct scn_statement *s, struct scn_complaint *c)
 {
     const char *symbol = s->u.text.word;
@@ -147,11 +148,8 @@ static int check_library(const struct scn_statement *s, struct scn_complaint *c)
         return -1;
     if (*symbol == '\0')
         return 0;
-    if (strncmp(symbol, "ibv_", 4) == 0) {
-        enum vf_verb verb = vf_verb_by_name(symbol + 4);
-        if (verb != VF_VERB_COUNT && vf_verb_answer(verb) != VF_ANSWER_EVENT)
-            return 0;
-    }
+    if (vf_library_symbol(symbol))
+        return 0;
     return complain(c, 3, "no symbol of the library; one is ibv_reg_mr");
 }
 

@@ -175,13 +175,13 @@ static void report_hangs(void)
 {
     for (int i = 0; i < sim.rank_count; i++) {
         struct sim_rank *rank = &sim.ranks[i];
-        char title[96], message[160];
+        char title[96];
         if (rank->state != SIM_WAITING)
             continue;
         snprintf(title, sizeof title, "waits for %s", rank->waits_for);
-        snprintf(message, sizeof message,
-                 "waits for %s, which can no longer come", rank->waits_for);
-        sim_outcome(rank, SCN_HANG, title, message);
+        sim_outcome(rank, SCN_HANG, title,
+                    "nothing can bring it any more: every rank waits, and no "
+                    "deadline is left");
         rank->state = SIM_STOPPED;
     }
 }

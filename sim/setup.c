@@ -35,17 +35,26 @@ static void hook_changed(void *context, int machine)
     sim_changed();
 }
 
+/* What the plan does to a rank is not the rank's outcome, but is said. */
+static void end_as_planned(struct sim_rank *rank, const char *how)
+{
+    rank->planned_end = true;
+    if (rank->result->outcome == SCN_READY)
+        snprintf(rank->result->message, sizeof rank->result->message, "%s",
+                 how);
+}
+
 static void hook_exit(void *context, int machine)
 {
     (void)context;
-    sim.ranks[machine].planned_end = true;
+    end_as_planned(&sim.ranks[machine], "its process ended here, as planned");
     sim_stop_rank(&sim.ranks[machine], SIM_ENDED);
 }
 
 static void hook_hang(void *context, int machine)
 {
     (void)context;
-    sim.ranks[machine].planned_end = true;
+    end_as_planned(&sim.ranks[machine], "it stopped here for ever, as planned");
     sim_stop_rank(&sim.ranks[machine], SIM_STOPPED);
 }
 
@@ -367,8 +376,10 @@ int sim_setup(const struct scn *scenario, struct scn_error *error)
     scn_random_seed(&sim.random, sim.seed);
     for (int i = 0; i < sim.rank_count; i++) {
         start_rank(&sim.ranks[i]);
-        if (sim.hostile[i])
+        if (sim.hostile[i]) {
             sim.ranks[i].state = SIM_DONE;
+            end_as_planned(&sim.ranks[i], "a hostile peer stands in its place");
+        }
     }
     return 0;
 }

@@ -14,6 +14,7 @@
 /* An error as a program reports it. */
 struct sim_failure {
     int code;          /* the subject's own; 0 if it has none */
+    const char *step;  /* where, in a word or two that outlive it; or NULL */
     char message[512]; /* as its user sees it */
 };
 

@@ -3,6 +3,7 @@
 # nothing left behind. usage: cli.sh PATH_OF_VERBFAULT
 set -u
 verbfault=$1
+readme=$(cd "$(dirname "$0")/.." && pwd)/README.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -132,6 +133,22 @@ while [ $i -lt 10 ]; do
     same "kind $i minimizes to the same text" min0.scn "min$i.scn"
     i=$((i + 1))
 done
+
+# The README's scenario does what the README says.
+sed -n '/^    # another process holds/,/^    expect cjaccl/s/^    //p' \
+    "$readme" >readme.scn
+expect 'the scenario of the README' 0 '4 runs, 0 unexpected' \
+    "$verbfault" replay readme.scn
+expect 'it has its expectations' 0 '^expect cjaccl error' cat readme.scn
+
+expect 'an expectation of nobody' 2 ':3:1: no subject "foo"' sh -c \
+    "{ cat crash.scn; echo expect foo crash; } >foo.scn; '$verbfault' replay foo.scn"
+expect 'bad files are found before the first run' 2 '^word.scn:1:9' \
+    "$verbfault" replay clean.scn word.scn
+expect 'an inline verb is no symbol' 2 '^poll.scn:1:19: ' sh -c \
+    "echo library 0 without ibv_poll_cq >poll.scn; '$verbfault' replay poll.scn"
+expect 'a full disk' 3 'cannot be written' sh -c "'$verbfault' list >/dev/full"
+expect 'nothing to run is said' 0 'nothing runs' "$verbfault" replay empty.scn
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

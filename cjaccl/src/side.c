@@ -43,7 +43,8 @@ int cji_side_fail_gone(struct cj_group *group, int peer, int err_no)
                                     : cji_errno_text(err_no).text);
     return cji_fail(group, CJ_PEER_GONE, cji_about_peer(peer, err_no),
                     "%s: rank 0 went away (%s): it failed, or another rank did "
-                    "and rank 0 with it: see their own errors",
+                    "and rank 0 with it, or it was through and left: see their "
+                    "own errors",
                     step,
                     err_no == 0 ? "it closed its connection"
                                 : cji_errno_text(err_no).text);

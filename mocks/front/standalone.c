@@ -82,9 +82,13 @@ static void trace(void *context, int machine, const char *line)
     if (!standalone.traces[machine]) {
         snprintf(name, sizeof(name), "%s.r%d", standalone.prefix, machine);
         standalone.traces[machine] = fopen(name, "w");
+        if (!standalone.traces[machine]) {
+            fprintf(stderr,
+                    "verbfault: VERBFAULT_TRACE: %s: cannot be written\n",
+                    name);
+            _exit(3); /* a run without the trace it was made for is no use */
+        }
     }
-    if (!standalone.traces[machine])
-        return;
     fprintf(standalone.traces[machine], "%s\n", line);
     fflush(standalone.traces[machine]);
 }

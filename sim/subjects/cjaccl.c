@@ -136,6 +136,7 @@ static int answer(int status, const struct cj_error *error,
     if (status == CJ_OK)
         return 0;
     failure->code = error->code;
+    failure->step = cj_strstep(error->step);
     snprintf(failure->message, sizeof failure->message, "%s", error->message);
     return -1;
 }
