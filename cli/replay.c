@@ -82,9 +82,11 @@ static int replay_one(struct replay *replay, const struct cli_file *file,
         expectation(&file->scenario, subject->name);
     struct scn_error error;
     bool surprise;
-    if (sim_run_isolated(&file->scenario, &options, 60, &result, &error) != 0) {
+    int status;
+    status = sim_run_isolated(&file->scenario, &options, 60, &result, &error);
+    if (status != 0) {
         fprintf(stderr, "%s: %s\n", file->path, error.message);
-        return CLI_USAGE;
+        return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;
     }
     surprise = result.broken[0] != '\0' ||
                (expected && !as_expected(expected, &result));

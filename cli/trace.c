@@ -89,6 +89,6 @@ int cli_trace(int argc, char **argv)
         print_ranks(&result);
     cli_unload(&file);
     if (status != 0)
-        return CLI_USAGE;
+        return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;
     return result.outcome > SCN_ERROR ? CLI_FINDINGS : CLI_FINE;
 }

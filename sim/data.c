@@ -1,20 +1,37 @@
 /*
  * What goes into a collective, and whether what comes out is right.
  *
- * Element i of rank r is a small whole number, so that the sum over eight
- * ranks is exact in every type, whatever the order of additions. Bool's sum is
- * "any of them". The first element is never zero: see memory.c.
+ * Elements are small whole numbers that look random: each rank, each operation
+ * and each place has its own, so that a chunk in the wrong place, a peer's
+ * data in another's stead or the last operation's left-overs are seen. They
+ * are small enough for the sum over eight ranks to be exact in every type,
+ * whatever the order of additions. Bool's sum is "any of them".
+ *
+ * Rank r's numbers are a table of PERIOD (a prime: no chunk is a multiple of
+ * it); operation number n starts n * STRIDE further on in it. Tables are made
+ * once per type and kept, since a fuzzer asks for them all the time.
  */
 #include "sim/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int element(int rank, size_t i, enum scn_type type)
+#define PERIOD ((size_t)8191)
+#define STRIDE ((size_t)1777)
+
+/* A number that depends on every bit of its arguments (a splitmix64 step). */
+static uint64_t mix(uint64_t rank, uint64_t place)
 {
-    if (type == SCN_BOOL)
-        return i == 0 || (i + (size_t)rank) % 3 == 0;
-    return (int)((i * 7 + (size_t)rank * 3) % 5) + 1;
+    uint64_t z = (rank + 1) * 0x9e3779b97f4a7c15u + place * 0xd1342543de82ef95u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int element(int rank, size_t place, enum scn_type type)
+{
+    int number = (int)(mix((uint64_t)rank, place) % 15) + 1; /* 1 to 15 */
+    return type == SCN_BOOL ? number > 12 : number;
 }
 
 static uint16_t half(int value) /* 0..2048 */
@@ -75,71 +92,80 @@ static void store(char *at, int value, enum scn_type type)
     case SCN_FLOAT64:
         u.f64 = value;
         break;
-    default: /* float32, and complex64's real and imaginary part */
-        u.f32[0] = u.f32[1] = (float)value;
+    default: /* float32, and complex64's two parts */
+        u.f32[0] = (float)value;
+        u.f32[1] = (float)(2 * value);
         break;
     }
     memcpy(at, &u, scn_type_size(type));
 }
 
-/*
- * Inputs and sums are the same on every run of a fuzzer, so they are made once
- * and kept: which < SCN_RANKS_MAX is that rank's input, which above it the sum
- * over (which - SCN_RANKS_MAX) ranks.
- */
+/* which < SUM_OF is that rank's table, which above it that of the sum over
+ * (which - SUM_OF) ranks. */
 #define SUM_OF SCN_RANKS_MAX
-#define PATTERNS (2 * SCN_RANKS_MAX + 1)
+#define TABLES (2 * SCN_RANKS_MAX + 1)
 
-static struct pattern {
-    char *data;
-    size_t count;
-    enum scn_type type;
-} patterns[PATTERNS];
+static char *tables[TABLES][SCN_TYPE_COUNT];
 
-static int value(int which, size_t i, enum scn_type type)
+static int value(int which, size_t place, enum scn_type type)
 {
     int sum = 0;
     if (which < SUM_OF)
-        return element(which, i, type);
+        return element(which, place, type);
     for (int rank = 0; rank < which - SUM_OF; rank++)
-        sum += element(rank, i, type);
+        sum += element(rank, place, type);
     return type == SCN_BOOL ? sum > 0 : sum;
 }
 
-/* count elements, or NULL if memory is out. */
-static const char *pattern(int which, size_t count, enum scn_type type)
+/* PERIOD elements, or NULL if memory is out. */
+static const char *table(int which, enum scn_type type)
 {
-    struct pattern *kept = &patterns[which];
     size_t size = scn_type_size(type);
-    char *data;
-    if (kept->data && kept->type == type && kept->count >= count)
-        return kept->data;
-    data = realloc(kept->data, count * size + 1);
-    if (!data)
+    char *made = tables[which][type];
+    if (made)
+        return made;
+    made = malloc(PERIOD * size);
+    if (!made)
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        store(data + i * size, value(which, i, type), type);
-    kept->data = data;
-    kept->count = count;
-    kept->type = type;
-    return data;
+    for (size_t place = 0; place < PERIOD; place++)
+        store(made + place * size, value(which, place, type), type);
+    tables[which][type] = made;
+    return made;
 }
 
-void sim_data_input(void *data, int rank, size_t count, enum scn_type type)
+/* The longest stretch of the table from element i of an operation on. */
+static size_t stretch(unsigned operation, size_t i, size_t count, size_t *from)
 {
-    const char *input = pattern(rank, count, type);
-    if (input)
-        memcpy(data, input, count * scn_type_size(type));
+    *from = (operation * STRIDE + i) % PERIOD;
+    return PERIOD - *from < count - i ? PERIOD - *from : count - i;
 }
 
-bool sim_data_is_sum(const void *data, int ranks, size_t count,
-                     enum scn_type type)
+void sim_data_input(void *data, int rank, unsigned operation, size_t count,
+                    enum scn_type type)
 {
-    const char *sum;
+    const char *numbers = table(rank, type);
+    size_t size = scn_type_size(type), from, run;
+    for (size_t i = 0; numbers && i < count; i += run) {
+        run = stretch(operation, i, count, &from);
+        memcpy((char *)data + i * size, numbers + from * size, run * size);
+    }
+}
+
+bool sim_data_is_sum(const void *data, int ranks, unsigned operation,
+                     size_t count, enum scn_type type)
+{
+    const char *sums;
+    size_t size = scn_type_size(type), from, run;
     if (ranks < 0 || ranks > SCN_RANKS_MAX)
         return false;
-    sum = pattern(SUM_OF + ranks, count, type);
-    return sum && memcmp(data, sum, count * scn_type_size(type)) == 0;
+    sums = table(SUM_OF + ranks, type);
+    for (size_t i = 0; sums && i < count; i += run) {
+        run = stretch(operation, i, count, &from);
+        if (memcmp((const char *)data + i * size, sums + from * size,
+                   run * size) != 0)
+            return false;
+    }
+    return sums != NULL;
 }
 
 static struct {
@@ -164,10 +190,11 @@ void *sim_data_buffer(int rank, int which, size_t bytes)
 
 void sim_data_free(void)
 {
-    for (int i = 0; i < PATTERNS; i++) {
-        free(patterns[i].data);
-        patterns[i].data = NULL;
-    }
+    for (int i = 0; i < TABLES; i++)
+        for (int type = 0; type < SCN_TYPE_COUNT; type++) {
+            free(tables[i][type]);
+            tables[i][type] = NULL;
+        }
     for (int i = 0; i < SCN_RANKS_MAX; i++)
         for (int k = 0; k < 2; k++) {
             free(buffers[i][k].memory);

@@ -64,13 +64,13 @@ static inline void *fiber_first_frame(char *stack_top, void (*entry)(void *),
     *--sp = 0; /* two words keep the stack 16-byte aligned at the call */
     *--sp = 0;
     *--sp = (uint64_t)(uintptr_t)fiber_thunk;
-    *--sp = 0;                              /* rbp */
-    *--sp = 0;                              /* rbx */
-    *--sp = (uint64_t)(uintptr_t)argument;  /* r12 */
-    *--sp = (uint64_t)(uintptr_t)entry;     /* r13 */
-    *--sp = 0;                              /* r14 */
-    *--sp = 0;                              /* r15 */
-    *--sp = 0x0000037f00001f80u;            /* x87 and SSE control words */
+    *--sp = 0;                             /* rbp */
+    *--sp = 0;                             /* rbx */
+    *--sp = (uint64_t)(uintptr_t)argument; /* r12 */
+    *--sp = (uint64_t)(uintptr_t)entry;    /* r13 */
+    *--sp = 0;                             /* r14 */
+    *--sp = 0;                             /* r15 */
+    *--sp = 0x0000037f00001f80u;           /* x87 and SSE control words */
     return sp;
 }
 #else /* __aarch64__ */

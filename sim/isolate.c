@@ -229,12 +229,15 @@ static int get_finding(int pipe_in, const struct sim_options *options,
 
 enum ending { ENDING_RESULT, ENDING_ERROR, ENDING_DEATH, ENDING_TIME };
 
+/* patience: milliseconds without a sign of life. What the callbacks take (a
+ * pager that is not read on) is not the child's time. */
 static enum ending listen_to(int pipe_in, const struct sim_options *options,
-                             int64_t until, struct sim_result *result,
+                             int64_t patience, struct sim_result *result,
                              struct scn_error *error)
 {
     for (;;) {
         struct record record;
+        int64_t until = real_ms() + patience;
         int got = get(pipe_in, &record, sizeof record, until);
         if (got < 0)
             return ENDING_TIME;
@@ -282,15 +285,15 @@ static void from_death(struct sim_result *result, const struct scn *scenario,
                        bool fixed)
 {
     char title[96];
+    /* Which signal it was differs between builds with and without sanitizers,
+     * so it is no part of a title. */
     if (last_words->signal == 0)
         snprintf(title, sizeof title, "process ended by itself");
     else if (last_words->verb < (int)VF_VERB_COUNT)
-        snprintf(title, sizeof title, "%s in %s",
-                 last_words->signal == SIGSEGV ? "segv" : "fatal signal",
+        snprintf(title, sizeof title, "fault in %s",
                  vf_verb_name((enum vf_verb)last_words->verb));
     else
-        snprintf(title, sizeof title, "%s outside of verbs",
-                 last_words->signal == SIGSEGV ? "segv" : "fatal signal");
+        snprintf(title, sizeof title, "fault outside of verbs");
     make_up(result, scenario, SCN_CRASH, title, last_words->rank, fixed);
 }
 
@@ -310,11 +313,13 @@ static bool share_last_words(void)
     return true;
 }
 
-static void wait_for(pid_t child)
+/* The signal that ended it, or 0. */
+static int wait_for(pid_t child)
 {
-    int status;
+    int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 int sim_run_isolated(const struct scn *scenario,
@@ -346,12 +351,17 @@ int sim_run_isolated(const struct scn *scenario,
         return -1;
     }
     last_count = 0;
-    ending = listen_to(ends[0], options, real_ms() + (int64_t)seconds * 1000,
-                       result, error);
+    ending =
+        listen_to(ends[0], options, (int64_t)seconds * 1000, result, error);
     close(ends[0]);
     if (ending == ENDING_TIME)
         kill(child, SIGKILL);
-    wait_for(child);
+    if (wait_for(child) == SIGKILL && ending == ENDING_DEATH) {
+        error->line = error->column = 0;
+        snprintf(error->message, sizeof error->message,
+                 "the run's process was killed from outside (out of memory?)");
+        return -2;
+    }
     if (ending == ENDING_TIME)
         make_up(result, scenario, SCN_SPIN, "spin without a call", 0, fixed);
     else if (ending == ENDING_DEATH)

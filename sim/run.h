@@ -13,7 +13,7 @@
  *
  * sim_run() is for one thread at a time and calls nothing but the subject. A
  * fault that no finding foresaw brings the process down: sim_run_isolated()
- * runs in a child process and makes a `crash` of that too ("segv in reg_mr").
+ * runs in a child process and makes a `crash` of that too ("fault in reg_mr").
  */
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
@@ -65,8 +65,10 @@ struct sim_options {
 /* 0; -1 if the scenario is not runnable (error filled in). */
 int sim_run(const struct scn *scenario, const struct sim_options *options,
             struct sim_result *result, struct scn_error *error);
-/* The same in a child process: survives any fault, and a run that takes more
- * than `seconds` of real time is a `spin`. Traces arrive through a pipe. */
+/* The same in a child process: survives any fault, and a run that gives no sign
+ * of life (a finished call when traced, else its end) for `seconds` of real
+ * time is a `spin`. Traces arrive through a pipe. -2: the environment failed.
+ */
 int sim_run_isolated(const struct scn *scenario,
                      const struct sim_options *options, int seconds,
                      struct sim_result *result, struct scn_error *error);

@@ -78,8 +78,10 @@ static void hook_finding(void *context, const struct vf_finding *finding)
     /* A fixed subject that could not release something has to say so: then
      * what is left is no leak of its own. The others are not asked. */
     if (finding->planned && sim.options->subject->fixed &&
-        (result->outcome == SCN_ERROR || sim.recovering))
+        (result->outcome == SCN_ERROR || sim.recovering)) {
+        rank->mr_kept = rank->mr_kept || finding->verb == VF_VERB_reg_mr;
         return;
+    }
     if (result->findings < SIM_FINDINGS_MAX)
         result->finding[result->findings] = *finding;
     result->findings++;
@@ -255,7 +257,7 @@ static void start_rank(struct sim_rank *rank)
     rank->empty_polls = rank->idle_calls = 0;
     rank->empty_at = rank->idle_at = rank->looked_at = 0;
     rank->group_count = 0;
-    rank->planned_end = false;
+    rank->planned_end = rank->mr_kept = false;
     rank->channel_sent = 0;
     fiber_start(rank->fiber, sim_program, rank);
 }
@@ -394,6 +396,7 @@ void sim_lift_faults(void)
         vf_machine_clear_plan(sim.world, i);
         if (rank->state != SIM_DONE)
             sim_bury(rank);
+        sim_memory_end(rank); /* what is left was reported, or excused */
         sim.hostile[i] = NULL;
         rank->library_absent = false;
         rank->library_without = NULL;

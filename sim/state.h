@@ -92,6 +92,8 @@ struct sim_rank {
     void *groups[SIM_GROUPS_MAX];
     int group_count;
     bool planned_end; /* the plan ended or stopped it: not its fault */
+    bool mr_kept;     /* the plan kept a region from being released: its memory
+                         may have to stay */
     struct sim_rank_result *result;
 };
 
@@ -159,9 +161,10 @@ void sim_program(void *rank);
 void sim_bury(struct sim_rank *rank);
 
 /* data.c: inputs, and whether the outputs are right */
-void sim_data_input(void *data, int rank, size_t count, enum scn_type type);
-bool sim_data_is_sum(const void *data, int ranks, size_t count,
-                     enum scn_type type);
+void sim_data_input(void *data, int rank, unsigned operation, size_t count,
+                    enum scn_type type);
+bool sim_data_is_sum(const void *data, int ranks, unsigned operation,
+                     size_t count, enum scn_type type);
 void *sim_data_buffer(int rank, int which, size_t bytes); /* kept */
 void sim_data_free(void);
 

@@ -13,8 +13,48 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every `run` may use its own deadline up, plus one for the clean-up. */
-#define DEADLINE_NS ((int64_t)600 * 1000000000)
+#define SECOND ((int64_t)1000000000)
+#define START (61 * SECOND)      /* cjaccl's default deadlines, and a second */
+#define OPERATION (601 * SECOND) /* for the clean-up */
+
+/* When the last rank has to be done: every `run` may use up its own deadline.
+ */
+static int64_t deadline(const struct scn *scenario, bool recovered)
+{
+    int64_t end = recovered ? START + OPERATION : SECOND;
+    for (int i = 0; i < scenario->count; i++) {
+        const struct scn_statement *statement = &scenario->statements[i];
+        if (statement->kind == SCN_RUN)
+            end += statement->u.run.operation == SCN_INIT ? START : OPERATION;
+        /* A late completion is the scenario's time, not the subject's. */
+        if (statement->kind == SCN_FAULT &&
+            statement->u.fault.effect == VF_EFFECT_DELAY)
+            end += statement->u.fault.value * (SECOND / 1000);
+    }
+    return end;
+}
+
+/* Nothing went wrong: nothing in the scenario can, or what can was a fault of
+ * calls that were never made. */
+static bool all_well(const struct scn *scenario,
+                     const struct sim_result *result)
+{
+    static struct scn lifted;
+    if (scn_is_sound(scenario))
+        return true;
+    for (int i = 0; i < scenario->count; i++) {
+        enum scn_kind kind = scenario->statements[i].kind;
+        if (kind == SCN_CHANNEL || kind == SCN_PEER || kind == SCN_STRAY ||
+            kind == SCN_LIBRARY)
+            return false;
+    }
+    for (int i = 0; i < result->ranks; i++)
+        if (result->rank[i].faults_hit > 0)
+            return false;
+    scn_copy(&lifted, scenario);
+    scn_without_faults(&lifted);
+    return scn_is_sound(&lifted);
+}
 
 /*
  * A provider that faults in the post that follows the loss of its cable
@@ -33,22 +73,7 @@ static bool worse_than_error(const struct sim_rank_result *rank)
     return rank->outcome > SCN_ERROR || rank->findings > 0;
 }
 
-static int64_t deadline(const struct scn *scenario)
-{
-    int64_t runs = 1;
-    for (int i = 0; i < scenario->count; i++) {
-        const struct scn_statement *statement = &scenario->statements[i];
-        if (statement->kind == SCN_RUN)
-            runs++;
-        /* A late completion is the scenario's time, not the subject's. */
-        if (statement->kind == SCN_FAULT &&
-            statement->u.fault.effect == VF_EFFECT_DELAY)
-            runs++;
-    }
-    return runs * DEADLINE_NS;
-}
-
-static void check_rank(struct sim_result *result, int number, bool sound)
+static void check_rank(struct sim_result *result, int number, bool well)
 {
     const struct sim_rank_result *rank = &result->rank[number];
     if (worse_than_error(rank))
@@ -56,7 +81,7 @@ static void check_rank(struct sim_result *result, int number, bool sound)
                  "rank %d: %s: %s (promise 1: never)", number,
                  scn_outcome_name(rank->outcome),
                  rank->title[0] ? rank->title : rank->finding[0].title);
-    else if (rank->outcome == SCN_ERROR && sound)
+    else if (rank->outcome == SCN_ERROR && well)
         snprintf(result->broken, sizeof result->broken,
                  "rank %d: error although nothing is wrong (promise 2): %.120s",
                  number, rank->message);
@@ -68,12 +93,12 @@ static void check_rank(struct sim_result *result, int number, bool sound)
 void sim_verdict(const struct scn *scenario, struct sim_result *result)
 {
     bool beyond = sim.options->subject->mesh_only && sim.ring;
-    bool sound = scn_is_sound(scenario) && !beyond;
+    bool well = all_well(scenario, result) && !beyond;
     result->broken[0] = '\0';
     for (int i = 0; i < sim.rank_count && result->broken[0] == '\0'; i++)
-        if (!sim.ranks[i].planned_end || sim.recovering)
-            check_rank(result, i, sound);
-    if (result->broken[0] == '\0' && sim.now > deadline(scenario))
+        check_rank(result, i, well);
+    if (result->broken[0] == '\0' &&
+        sim.now > deadline(scenario, result->recovery_tried))
         snprintf(result->broken, sizeof result->broken,
                  "took %lld s (promise 3: within the deadline)",
                  (long long)(sim.now / 1000000000));

@@ -212,6 +212,16 @@ s14_every_refused_release_is_reported_and_the_rest_goes(void **state)
     }
 }
 
+/* Neither the region nor the device is given back: the memory has to stay. */
+static void s14_memory_that_a_device_keeps_is_no_leak(void **state)
+{
+    (void)state;
+    cjaccl_says("fault 0 close_device 1 errno EBUSY\n"
+                "fault 0 dereg_mr 1 errno EBUSY\nrun init\n",
+                0, "dereg_mr");
+    assert_true(result.recovered);
+}
+
 static void s15_the_second_init_succeeds_after_any_first_failure(void **state)
 {
     static const char *const faults[] = {
@@ -395,6 +405,7 @@ int main(void)
         cmocka_unit_test(s13_queue_pairs_go_first_then_regions_and_so_on),
         cmocka_unit_test(
             s14_every_refused_release_is_reported_and_the_rest_goes),
+        cmocka_unit_test(s14_memory_that_a_device_keeps_is_no_leak),
         cmocka_unit_test(s15_the_second_init_succeeds_after_any_first_failure),
         cmocka_unit_test(s16_every_allocation_that_fails_is_an_error),
         cmocka_unit_test(c1_c2_any_rank_but_the_right_one_is_named),

@@ -93,7 +93,7 @@ expect 'trace shows the planned call' 1 \
     "$verbfault" trace --subject legacy-2026-08-22 crash.scn
 expect 'trace names the finding' 1 '^r0 !! null-mr in dereg_mr' \
     "$verbfault" trace --subject legacy-2026-08-22 crash.scn
-expect 'keep going really faults' 1 'rank 0: crash: segv in dereg_mr' \
+expect 'keep going really faults' 1 'rank 0: crash: fault in dereg_mr' \
     "$verbfault" trace --keep-going --subject legacy-2026-08-22 crash.scn
 "$verbfault" trace clean.scn >one 2>&1
 "$verbfault" trace clean.scn >two 2>&1

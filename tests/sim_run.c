@@ -477,7 +477,7 @@ static void a_fault_nobody_foresaw_is_a_crash_of_its_rank(void **state)
     isolated(fall, 60);
     assert_int_equal(result.outcome, SCN_CRASH);
     assert_int_equal(result.worst, 1);
-    assert_string_equal(result.title, "segv outside of verbs");
+    assert_string_equal(result.title, "fault outside of verbs");
 }
 
 static void a_loop_without_calls_is_a_spin(void **state)
@@ -510,6 +510,8 @@ int main(void)
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(what_is_left_is_a_leak),
         cmocka_unit_test(memory_is_the_same_whatever_ran_before),
+        cmocka_unit_test(data_in_the_wrong_place_is_seen),
+        cmocka_unit_test(the_last_operations_data_is_seen),
         cmocka_unit_test(the_same_scenario_gives_the_same_trace),
         cmocka_unit_test(a_fault_nobody_foresaw_is_a_crash_of_its_rank),
         cmocka_unit_test(a_loop_without_calls_is_a_spin),
