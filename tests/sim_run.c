@@ -356,6 +356,76 @@ static void memory_is_the_same_whatever_ran_before(void **state)
     assert_string_equal(result.rank[0].message, first);
 }
 
+/* ---- data ---------------------------------------------------------------- */
+
+static struct {
+    int32_t input[2][4096], sum[4096];
+    int arrived, shift;
+    bool stale; /* the second operation answers the first one's sum */
+} data;
+
+static int start_nothing(struct sim_rank *rank, void **group,
+                         struct sim_failure *failure)
+{
+    (void)failure;
+    *group = rank;
+    return 0;
+}
+
+static int sum_in_the_wrong_place(struct sim_rank *rank, void *group,
+                                  const void *input, void *output, size_t count,
+                                  enum scn_type type,
+                                  struct sim_failure *failure)
+{
+    int32_t *out = output;
+    int goal = data.arrived / 2 * 2 + 2;
+    (void)group;
+    (void)type;
+    (void)failure;
+    memcpy(data.input[sim_rank_number(rank)], input, count * 4);
+    data.arrived++;
+    while (data.arrived < goal)
+        sim_sleep(rank, 1);
+    for (size_t i = 0; i < count; i++) {
+        if (!data.stale || goal == 2)
+            data.sum[i] = data.input[0][i] + data.input[1][i];
+        out[(i + (size_t)data.shift) % count] = data.sum[i];
+    }
+    return 0;
+}
+
+static void sums(int shift, bool stale, enum scn_outcome outcome)
+{
+    struct sim_subject subject = {.name = "test",
+                                  .about = "",
+                                  .init = start_nothing,
+                                  .all_sum = sum_in_the_wrong_place,
+                                  .barrier = nothing,
+                                  .finalize = nothing};
+    data.arrived = 0;
+    data.shift = shift;
+    data.stale = stale;
+    run_subject(&subject, "run init\nrun all_sum int32 4096\n"
+                          "run all_sum int32 4096\n");
+    if (result.outcome != outcome)
+        fail_msg("shift %d%s: %s", shift, stale ? ", stale" : "",
+                 scn_outcome_name(result.outcome));
+}
+
+static void data_in_the_wrong_place_is_seen(void **state)
+{
+    (void)state;
+    sums(0, false, SCN_READY);
+    for (int shift = 1; shift < 4096; shift += shift < 40 ? 1 : 5)
+        sums(shift, false, SCN_WRONG_DATA);
+}
+
+static void the_last_operations_data_is_seen(void **state)
+{
+    (void)state;
+    sums(0, true, SCN_WRONG_DATA);
+}
+
 /* ---- determinism
  * -------------------------------------------------------------- */
 
