@@ -198,6 +198,60 @@ static void posts_in_the_wrong_state(void **state)
     host_drop(&a);
 }
 
+static void posts_in_the_wrong_state_name_the_first_request(void **state)
+{
+    struct ibv_send_wr send = {0};
+    struct ibv_send_wr *bad_send = NULL;
+    struct ibv_recv_wr recv = {0};
+    struct ibv_recv_wr *bad_recv = NULL;
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_post_send(a.qp, &send, &bad_send), EINVAL);
+    assert_ptr_equal(bad_send, &send);
+    assert_int_equal(ibv_post_recv(a.qp, &recv, &bad_recv), EINVAL);
+    assert_ptr_equal(bad_recv, &recv);
+    host_drop(&a);
+}
+
+static void missing_parts_of_a_call_are_fatal(void **state)
+{
+    struct ibv_qp_attr attr;
+    struct ibv_qp_init_attr init;
+    struct ibv_send_wr send = {.num_sge = 1};
+    struct ibv_send_wr *bad_send;
+    struct ibv_recv_wr recv = {.num_sge = 1};
+    struct ibv_recv_wr *bad_recv;
+
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    FATAL("null-init-attr in query_qp",
+          ibv_query_qp(a.qp, &attr, IBV_QP_CAP, NULL));
+    FATAL("null-attr in query_qp", ibv_query_qp(a.qp, NULL, IBV_QP_CAP, &init));
+    FATAL("null-attr in modify_qp", ibv_modify_qp(a.qp, NULL, IBV_QP_STATE));
+    FATAL("null-sg-list in post_send", ibv_post_send(a.qp, &send, &bad_send));
+    FATAL("null-sg-list in post_recv", ibv_post_recv(a.qp, &recv, &bad_recv));
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* What the device does not look at may be missing. */
+static void unread_entries_may_be_missing(void **state)
+{
+    struct ibv_recv_wr none = {.num_sge = 0};
+    struct ibv_recv_wr many = {.num_sge = 2};
+    struct ibv_recv_wr *bad;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(ibv_post_recv(a.qp, &none, &bad), 0);
+    assert_int_equal(ibv_post_recv(a.qp, &many, &bad), EINVAL);
+    assert_ptr_equal(bad, &many);
+    NOTHING_FOUND();
+    host_drop(&a);
+}
+
 static void entries_outside_their_region(void **state)
 {
     (void)state;
@@ -443,6 +497,197 @@ static void sends_that_were_not_taken_are_not_posted(void **state)
     host_drop(&b);
 }
 
+/* How many requests still name the region, told when it goes. */
+static unsigned posted_on(struct ibv_mr *mr)
+{
+    unsigned posted = 0;
+
+    stage.finding_count = 0;
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    if (stage.finding_count > 0)
+        sscanf(stage.findings[0].detail, "%u", &posted);
+    stage.finding_count = 0;
+    return posted;
+}
+
+/* A list without an end fills the queue, and that is all. */
+static void receive_list_that_is_a_ring_ends(void **state)
+{
+    struct ibv_recv_wr ring[3];
+    struct ibv_recv_wr *bad;
+    struct ibv_sge sge;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    for (int i = 0; i < 3; i++)
+        ring[i] = (struct ibv_recv_wr){
+            .next = &ring[(i + 1) % 3], .sg_list = &sge, .num_sge = 1};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    NOTHING_FOUND();
+    assert_int_equal(ibv_post_recv(a.qp, ring, &bad), ENOMEM);
+    FOUND("queue-overflow in post_recv");
+    assert_ptr_equal(bad, &ring[(32 - 5) % 3]);
+    assert_int_equal(posted_on(a.mr), 32);
+    host_drop(&a);
+}
+
+static void send_list_that_is_a_ring_ends(void **state)
+{
+    struct ibv_send_wr ring = {.opcode = IBV_WR_SEND, .num_sge = 1};
+    struct ibv_send_wr *bad;
+    struct ibv_sge sge;
+
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    sge = (struct ibv_sge){(uintptr_t)a.memory, 64, a.mr->lkey};
+    ring.sg_list = &sge;
+    ring.next = &ring;
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_post_send(a.qp, &ring, &bad), ENOMEM);
+    FOUND("queue-overflow in post_send");
+    assert_ptr_equal(bad, &ring);
+    assert_int_equal(posted_on(a.mr), 32);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* There, requests complete at once and leave their places. */
+static void ring_ends_in_the_error_state(void **state)
+{
+    struct ibv_send_wr send = {.opcode = IBV_WR_SEND};
+    struct ibv_send_wr *bad_send;
+    struct ibv_recv_wr recv = {0};
+    struct ibv_recv_wr *bad_recv;
+
+    (void)state;
+    open_one();
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    send.next = &send;
+    recv.next = &recv;
+    assert_int_equal(ibv_post_send(a.qp, &send, &bad_send), ENOMEM);
+    assert_ptr_equal(bad_send, &send);
+    assert_int_equal(ibv_post_recv(a.qp, &recv, &bad_recv), ENOMEM);
+    assert_ptr_equal(bad_recv, &recv);
+    host_drop(&a);
+}
+
+static struct ibv_srq *open_shared_queue(void)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = 4, .max_sge = 1}};
+    struct ibv_srq *srq;
+
+    open_one();
+    srq = ibv_create_srq(a.pd, &attr);
+    assert_non_null(srq);
+    assert_int_equal(attr.attr.max_wr, 4);
+    return srq;
+}
+
+static int post_shared(struct ibv_srq *srq, uint64_t wr_id, size_t offset,
+                       uint32_t lkey)
+{
+    struct ibv_sge sge = {(uintptr_t)a.memory + offset, 64, lkey};
+    struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    return ibv_post_srq_recv(srq, &wr, &bad);
+}
+
+static void shared_receives_are_checked(void **state)
+{
+    struct ibv_srq *srq = open_shared_queue();
+    struct ibv_recv_wr wr = {.num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    (void)state;
+    assert_int_equal(post_shared(srq, 1, 0, 0xffffff00), 0);
+    FOUND("unknown-key in post_srq_recv");
+    assert_int_equal(post_shared(srq, 1, MEMORY - 63, a.mr->lkey), 0);
+    FOUND("sge-outside-mr in post_srq_recv");
+    FATAL("null-sg-list in post_srq_recv", ibv_post_srq_recv(srq, &wr, &bad));
+    host_drop(&a);
+}
+
+static void shared_receives_past_the_granted_depth(void **state)
+{
+    struct ibv_srq *srq = open_shared_queue();
+    struct ibv_recv_wr ring = {.next = &ring};
+    struct ibv_recv_wr *bad;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(post_shared(srq, 1, 0, a.mr->lkey), 0);
+    NOTHING_FOUND();
+    assert_int_equal(post_shared(srq, 1, 0, a.mr->lkey), ENOMEM);
+    FOUND("queue-overflow in post_srq_recv");
+    assert_int_equal(ibv_post_srq_recv(srq, &ring, &bad), ENOMEM);
+    assert_ptr_equal(bad, &ring);
+    FOUND("queue-overflow in post_srq_recv");
+    assert_int_equal(posted_on(a.mr), 4);
+    host_drop(&a);
+}
+
+static void shared_queue_takes_its_requests_with_it(void **state)
+{
+    struct ibv_srq *srq = open_shared_queue();
+
+    (void)state;
+    assert_int_equal(post_shared(srq, 1, 0, a.mr->lkey), 0);
+    assert_int_equal(ibv_destroy_srq(srq), 0);
+    assert_int_equal(posted_on(a.mr), 0);
+    host_drop(&a);
+}
+
+static void completed_shared_receives_free_their_places(void **state)
+{
+    struct ibv_srq *srq = open_shared_queue();
+    struct ibv_qp_init_attr attr = {
+        .send_cq = a.cq,
+        .recv_cq = a.cq,
+        .srq = srq,
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_send_wr = 1, .max_send_sge = 1},
+    };
+
+    (void)state;
+    a.qp = ibv_create_qp(a.pd, &attr);
+    assert_non_null(a.qp);
+    host_start(&b, 1);
+    connect_hosts(&a, &b);
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(post_shared(srq, i, 0, a.mr->lkey), 0);
+        assert_int_equal(post_send(&b, 1, 0, 64), 0);
+        expect_completion(&b, 1, IBV_WC_SUCCESS);
+        expect_completion(&a, i, IBV_WC_SUCCESS);
+    }
+    NOTHING_FOUND();
+    assert_int_equal(posted_on(a.mr), 0);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* Nothing but the sanitizer, if there is one, knows what is allocated here. */
+static void lengths_past_the_last_address_are_a_finding(void **state)
+{
+    struct vf_hooks hooks = {.finding = stage_finding};
+    struct vf_device_setup setup = stage_device(&vf_profile_ideal, "rdma_en2");
+
+    (void)state;
+    stage_clear();
+    vf_world_reset(stage.world, &hooks);
+    vf_world_add_machine(stage.world);
+    vf_machine_add_device(stage.world, 0, &setup);
+    host_start(&a, 0);
+    assert_null(ibv_reg_mr(a.pd, a.memory, SIZE_MAX, ALL_ACCESS));
+    FOUND("memory-freed in reg_mr");
+    assert_null(ibv_reg_mr(a.pd, a.memory, SIZE_MAX / 2, ALL_ACCESS));
+    NOTHING_FOUND(); /* absurd, but for the device to say */
+    host_drop(&a);
+}
+
 static void null_addresses(void **state)
 {
     (void)state;
@@ -639,11 +884,51 @@ static void call_freed_cq(void)
     ibv_poll_cq(a.cq, 1, &wc);
 }
 
+static void call_orphaned_pd(void)
+{
+    child_host();
+    ibv_close_device(a.context);
+    ibv_dealloc_pd(a.pd);
+}
+
+static void call_orphaned_mr(void)
+{
+    child_host();
+    ibv_close_device(a.context);
+    ibv_dereg_mr(a.mr);
+}
+
+static void call_null_init_attr(void)
+{
+    struct ibv_qp_attr attr;
+
+    child_host();
+    ibv_query_qp(a.qp, &attr, IBV_QP_CAP, NULL);
+}
+
+static void call_null_list_of_entries(void)
+{
+    struct ibv_recv_wr wr = {.num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    child_host();
+    ibv_post_recv(a.qp, &wr, &bad);
+}
+
 static void going_on_faults(void **state)
 {
     static void (*const calls[])(void) = {
-        call_null_mr,  call_null_pd,  call_null_context, call_null_list,
-        call_freed_mr, call_freed_qp, call_freed_cq,
+        call_null_mr,
+        call_null_pd,
+        call_null_context,
+        call_null_list,
+        call_freed_mr,
+        call_freed_qp,
+        call_freed_cq,
+        call_orphaned_pd,
+        call_orphaned_mr,
+        call_null_init_attr,
+        call_null_list_of_entries,
     };
 
     (void)state;
@@ -668,6 +953,9 @@ int main(void)
         TEST(bad_transitions_and_masks),
         TEST(attributes_outside_the_mask_are_not_looked_at),
         TEST(posts_in_the_wrong_state),
+        TEST(posts_in_the_wrong_state_name_the_first_request),
+        TEST(missing_parts_of_a_call_are_fatal),
+        TEST(unread_entries_may_be_missing),
         TEST(entries_outside_their_region),
         TEST(entries_at_the_edge_of_their_region_are_fine),
         TEST(keys_of_another_domain_freed_and_unknown),
@@ -684,6 +972,14 @@ int main(void)
         TEST(nothing_is_written_to_freed_memory),
         TEST(requests_that_were_not_taken_are_not_posted),
         TEST(sends_that_were_not_taken_are_not_posted),
+        TEST(receive_list_that_is_a_ring_ends),
+        TEST(send_list_that_is_a_ring_ends),
+        TEST(ring_ends_in_the_error_state),
+        TEST(shared_receives_are_checked),
+        TEST(shared_receives_past_the_granted_depth),
+        TEST(shared_queue_takes_its_requests_with_it),
+        TEST(completed_shared_receives_free_their_places),
+        TEST(lengths_past_the_last_address_are_a_finding),
         TEST(null_addresses),
         TEST(what_only_the_device_can_judge_is_no_finding),
         TEST(leaks_are_told_by_kind_with_their_number),

@@ -449,6 +449,22 @@ static void region_released_under_a_receive_fails_on_arrival(void **state)
     host_drop(&b);
 }
 
+static void posts_in_the_wrong_state_leave_bad_wr(void **state)
+{
+    struct ibv_send_wr send = {0};
+    struct ibv_send_wr *bad_send = NULL;
+    struct ibv_recv_wr recv = {0};
+    struct ibv_recv_wr *bad_recv = NULL;
+
+    (void)state;
+    open_one();
+    assert_int_equal(ibv_post_send(a.qp, &send, &bad_send), EINVAL);
+    assert_int_equal(ibv_post_recv(a.qp, &recv, &bad_recv), EINVAL);
+    assert_null(bad_send);
+    assert_null(bad_recv);
+    host_drop(&a);
+}
+
 static void refuse_region(void *address, size_t length, int access, int err)
 {
     errno = 0;
@@ -745,6 +761,7 @@ int main(void)
         TEST(destroy_qp_forgets_its_receives),
         TEST(close_device_takes_everything_with_it),
         TEST(region_released_under_a_receive_fails_on_arrival),
+        TEST(posts_in_the_wrong_state_leave_bad_wr),
         TEST(reg_mr_refuses_bad_lengths_and_access),
         TEST(reg_mr_of_no_memory_is_efault),
         TEST(reg_mr_takes_unaligned_and_repeated_ranges),

@@ -289,6 +289,52 @@ static void end_of_a_machine_gives_back_what_it_held(void **state)
     NOTHING_FOUND();
 }
 
+/* Not the status that the device had for it. */
+static void planned_status_is_in_the_line(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_ideal, &a, &b);
+    plan(1, VF_VERB_completion, 1, false, VF_EFFECT_STATUS, IBV_WC_LOC_LEN_ERR);
+    assert_int_equal(post_recv(&b, 0x51, 0, 64), 0);
+    assert_int_equal(post_send(&a, 1, 0, 64), 0);
+    assert_non_null(strstr(stage.text, "r1 #12 completion(qp=1, wr_id=0x51, "
+                                       "status=1) = status (planned)\n"));
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static char waiting_line[256];
+
+static void look_at_history(void *context, int machine)
+{
+    unsigned n = 0;
+
+    (void)context;
+    while (vf_machine_history(stage.world, machine, n, waiting_line,
+                              sizeof(waiting_line)))
+        n++;
+}
+
+static void history_ends_with_the_call_that_waits(void **state)
+{
+    struct vf_hooks hooks = {.empty = look_at_history};
+    struct vf_device_setup setup = stage_device(&vf_profile_ideal, "rdma_en2");
+
+    (void)state;
+    stage_clear();
+    vf_world_reset(stage.world, &hooks);
+    vf_world_add_machine(stage.world);
+    vf_machine_add_device(stage.world, 0, &setup);
+    host_start(&a, 0);
+    expect_none(&a);
+    assert_string_equal(waiting_line, "r0 #9 poll_cq(cq=1, room=1) = ?");
+    assert_true(vf_machine_history(stage.world, 0, 7, waiting_line,
+                                   sizeof(waiting_line)));
+    assert_false(vf_machine_history(stage.world, 0, 8, waiting_line,
+                                    sizeof(waiting_line)));
+    host_drop(&a);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -305,6 +351,8 @@ int main(void)
         TEST(error_completions_show_their_status),
         TEST(empty_polls_are_counted_and_not_told),
         TEST(history_has_the_last_calls_untraced_too),
+        TEST(planned_status_is_in_the_line),
+        TEST(history_ends_with_the_call_that_waits),
         TEST(long_lines_are_cut_at_the_room_given),
         TEST(worlds_have_limits),
         TEST(end_of_a_machine_gives_back_what_it_held),

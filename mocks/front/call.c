@@ -66,7 +66,24 @@ static void step(const struct vf_call *call)
     vf_world_lock(call->world);
 }
 
-/* Step 1. The record is made in place: history costs no copy. */
+/* The next number and its record, which is made in place: history costs no
+ * copy. They are the call's for as long as the world is locked. */
+static void take_record(struct vf_call *call)
+{
+    struct vf_machine *machine = call->machine;
+
+    machine->waiting = 0;
+    call->record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
+    call->record->number = ++machine->told;
+}
+
+static void give_record_back(struct vf_machine *machine)
+{
+    machine->told--;
+    machine->remembered--;
+}
+
+/* Step 1. */
 static void count(struct vf_call *call)
 {
     struct vf_machine *machine = call->machine;
@@ -74,9 +91,9 @@ static void count(struct vf_call *call)
 
     call->nth = ++machine->calls[call->verb];
     machine->all_calls++;
-    record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
+    take_record(call);
+    record = call->record;
     record->verb = call->verb;
-    record->number = ++machine->told;
     record->end = VF_RECORD_OPEN;
     record->handle = call->handle ? 2 : 0;
     record->planned = false;
@@ -87,7 +104,6 @@ static void count(struct vf_call *call)
     record->completions = 0;
     record->made_kind = VF_KIND_NONE;
     memcpy(record->args, call->args, sizeof(record->args));
-    call->record = record;
 }
 
 static void tell(struct vf_call *call)
@@ -207,8 +223,7 @@ static void excuse(struct vf_call *call)
 {
     if (!call->object || !releases(call->verb))
         return;
-    if (call->kind == VF_KIND_QP)
-        vf_contract_forget(call->object);
+    vf_contract_forget(call->object);
     vf_object_excuse(call->object);
 }
 
@@ -275,8 +290,7 @@ static void trace(struct vf_call *call)
 
     machine->inside = VF_VERB_COUNT;
     if (nothing_polled(call)) {
-        machine->told--;
-        machine->remembered--;
+        give_record_back(machine);
         cover(call, OUTCOME_SUCCESS);
         return;
     }
@@ -317,6 +331,8 @@ void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider)
         else
             provide(call, provider);
     }
+    if (call->settle && call->object)
+        call->settle(call);
     trace(call);
     vf_world_unlock(call->world);
 }
@@ -351,17 +367,28 @@ int vf_call_count(const struct vf_call *call)
     return call->err ? -1 : (int)call->result;
 }
 
+/* All of a record that a call which has no answer yet has filled. */
+#define RECORD_HEAD offsetof(struct vf_record, completion)
+
 bool vf_call_wait(struct vf_call *call)
 {
     const struct vf_hooks *hooks = &call->world->hooks;
+    uint8_t generation = call->object->generation;
+    struct vf_record kept;
 
     if (!hooks->empty)
         return false;
+    memcpy(&kept, call->record, RECORD_HEAD);
+    give_record_back(call->machine);
+    call->machine->waiting = 1;
     vf_world_unlock(call->world);
     hooks->empty(hooks->context, call->machine->number);
     vf_world_lock(call->world);
+    take_record(call);
+    kept.number = call->record->number;
+    memcpy(call->record, &kept, RECORD_HEAD);
     call->machine->inside = call->verb;
-    return call->object->live;
+    return call->object->live && call->object->generation == generation;
 }
 
 struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,

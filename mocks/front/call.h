@@ -11,6 +11,9 @@
  *   3 contract  is it legal? The handle first, then the verb's own check
  *   4 provider  unless the plan has answered already
  *   5 trace     a record, and a line when somebody listens
+ *
+ * Every record has a number, and the lines of a machine come in the order of
+ * their numbers: a call has both only while it keeps the world locked.
  */
 #ifndef VF_FRONT_CALL_H
 #define VF_FRONT_CALL_H
@@ -29,6 +32,8 @@ struct vf_call {
     uint64_t args[3];     /* the traced arguments after the handle */
     void *out;            /* where the answer goes; NULL: no output */
     size_t out_size;      /* bytes there */
+    void (*settle)(struct vf_call *call); /* after plan or provider, before
+                                             anyone else's call; may be NULL */
 
     /* Filled on the way. */
     struct vf_world *world;
@@ -37,7 +42,7 @@ struct vf_call {
     struct vf_object *found;  /* what is known of the handle, alive or not */
     struct vf_object *object; /* the handle's; NULL when it is not usable */
     const struct vf_fault *fault; /* what the plan has for it; NULL: nothing */
-    struct vf_record *record;
+    struct vf_record *record;     /* changes when the call waits */
     unsigned nth;
     bool answered;          /* before the provider */
     int err;                /* 0 or an errno */
@@ -58,7 +63,8 @@ int vf_call_minus(const struct vf_call *call);
 int vf_call_count(const struct vf_call *call);
 
 /* Inside the provider step: nothing to answer yet. Lets others run through
- * the empty hook; false: there is none, or the handle did not survive it. */
+ * the empty hook; false: there is none, or the handle did not survive it. The
+ * call's number is the one of its end, for other threads go on meanwhile. */
 bool vf_call_wait(struct vf_call *call);
 
 /* Makes an object for the answer of the call, adopted by vf_call_made once the

@@ -77,14 +77,16 @@ static void tell(struct vf_object *qp, const struct ibv_wc *wc,
                  const struct vf_fault *fault)
 {
     const struct vf_machine *machine = qp->machine;
+    int status =
+        fault->effect == VF_EFFECT_STATUS ? fault->value : (int)wc->status;
     const struct vf_hooks *hooks = &machine->world->hooks;
     struct vf_record record = {
         .verb = VF_VERB_completion,
-        .number = machine->told,
+        .number = machine->told + machine->waiting,
         .end = VF_RECORD_DONE,
         .handle = 1,
         .handle_id = qp->id,
-        .args = {wc->wr_id, (uint64_t)wc->status},
+        .args = {wc->wr_id, (uint64_t)status},
         .planned = true,
         .name = vf_effect_name(fault->effect),
     };
@@ -107,6 +109,47 @@ bool vf_completion_fails(const struct vf_object *qp)
            fault->value != IBV_WC_SUCCESS;
 }
 
+static void fail(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
+                 int status)
+{
+    spoil(wc, status);
+    hand_over(cq, wc);
+    if (status == IBV_WC_SUCCESS)
+        return;
+    qp->shadow.qp.state = IBV_QPS_ERR;
+    qp->machine->world->provider->fail_qp(qp);
+}
+
+static void apply(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
+                  const struct vf_fault *fault)
+{
+    struct vf_machine *machine = qp->machine;
+
+    switch (fault->effect) {
+    case VF_EFFECT_STATUS:
+        fail(qp, cq, wc, fault->value);
+        return;
+    case VF_EFFECT_DROP:
+        return;
+    case VF_EFFECT_DELAY:
+        delay(cq, wc, fault->value);
+        return;
+    case VF_EFFECT_DUPLICATE:
+        hand_over(cq, wc);
+        break;
+    case VF_EFFECT_GARBLED:
+        garble(wc);
+        break;
+    case VF_EFFECT_UNPLUG:
+        vf_device_unplug(machine->world, machine->number,
+                         qp->device->setup.name);
+        break;
+    default:
+        break;
+    }
+    hand_over(cq, wc);
+}
+
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
                    const struct ibv_wc *generated, bool recv)
 {
@@ -123,34 +166,7 @@ void vf_completion(struct vf_object *qp, struct vf_object *cq,
     }
     machine->faults_hit++;
     tell(qp, generated, fault);
-    switch (fault->effect) {
-    case VF_EFFECT_STATUS:
-        spoil(&wc, fault->value);
-        hand_over(cq, &wc);
-        if (fault->value != IBV_WC_SUCCESS) {
-            qp->shadow.qp.state = IBV_QPS_ERR;
-            machine->world->provider->fail_qp(qp);
-        }
-        return;
-    case VF_EFFECT_DROP:
-        return;
-    case VF_EFFECT_DUPLICATE:
-        hand_over(cq, &wc);
-        break;
-    case VF_EFFECT_DELAY:
-        delay(cq, &wc, fault->value);
-        return;
-    case VF_EFFECT_GARBLED:
-        garble(&wc);
-        break;
-    case VF_EFFECT_UNPLUG:
-        vf_device_unplug(machine->world, machine->number,
-                         qp->device->setup.name);
-        break;
-    default:
-        break;
-    }
-    hand_over(cq, &wc);
+    apply(qp, cq, &wc, fault);
 }
 
 int64_t vf_world_advance(struct vf_world *world)

@@ -73,8 +73,7 @@ static void orphan(struct vf_call *call)
                 root = root->parent[0];
             if (root != call->object || object->orphan)
                 continue;
-            if (object->kind == VF_KIND_QP)
-                vf_contract_forget(object);
+            vf_contract_forget(object);
             call->provider->reclaim(object);
             object->orphan = true;
         }

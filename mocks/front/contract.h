@@ -37,17 +37,37 @@ void vf_contract_memory(struct vf_call *call, uintptr_t address,
 /* bad-transition, bad-mask. */
 void vf_contract_modify(struct vf_call *call, const struct ibv_qp_attr *attr,
                         int mask);
-/* The state, the keys, the memory and the depth; and remembers them posted. */
-void vf_contract_post_send(struct vf_call *call, struct ibv_send_wr *wr);
-void vf_contract_post_recv(struct vf_call *call, struct ibv_recv_wr *wr);
-/* The provider took only the first taken of count requests. */
-void vf_contract_untake(struct vf_object *qp, bool recv, unsigned count,
-                        unsigned taken);
+/* What is behind the pointer is needed; what ("null-attr") is fatal. It then
+ * faults as rdma-core does, or answers the call. */
+void vf_contract_not_null(struct vf_call *call, const void *pointer,
+                          const char *what);
+
+/* A work request, as all queues see it. */
+struct vf_request {
+    uint64_t wr_id;
+    const struct ibv_sge *list;
+    int count;
+    bool inlined;  /* its entries need no key */
+    bool signaled; /* it makes a completion */
+};
+
+/* Whether the queue of the call may be posted to now. */
+void vf_contract_post(struct vf_call *call);
+/* The keys and the memory of the next request; and remembers it posted. */
+void vf_contract_request(struct vf_call *call,
+                         const struct vf_request *request);
+/* queue-overflow, when all requests of the call have been seen. */
+void vf_contract_depth(struct vf_call *call);
+/* Places that the queue of the call was granted, and how many are taken. */
+const struct vf_posted_queue *vf_contract_queue(const struct vf_call *call);
+/* The provider did not take the newest count requests. */
+void vf_contract_untake(struct vf_call *call, unsigned count);
 /* The provider completed a request on the queue pair. */
 void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
                            bool recv);
-/* The queue pair's requests are gone without completions. */
-void vf_contract_forget(struct vf_object *qp);
+/* The requests of a queue pair or shared receive queue are gone without
+ * completions; nothing for other objects. */
+void vf_contract_forget(struct vf_object *object);
 /* cq-overflow, and what was polled. */
 void vf_contract_poll(struct vf_call *call);
 

@@ -88,13 +88,16 @@ void vf_machine_end(struct vf_world *world, int machine)
             if (object->kind == VF_KIND_PD && !object->orphan &&
                 object->device->setup.profile->death_keeps_pd)
                 object->device->setup.used_pd++;
-            if (object->kind == VF_KIND_QP)
-                vf_contract_forget(object);
+            vf_contract_forget(object);
             if (!object->orphan && object->kind != VF_KIND_DEVICE_LIST)
                 world->provider->reclaim(object);
             vf_object_release(object);
         }
     }
+    /* The call that it died in keeps its number. */
+    owner->told += owner->waiting;
+    owner->remembered += owner->waiting;
+    owner->waiting = 0;
     owner->inside = VF_VERB_COUNT;
     vf_world_unlock(world);
 }

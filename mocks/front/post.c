@@ -1,129 +1,196 @@
 /*
- * Posting to a queue pair. The contract remembers what is posted before the
- * provider has it, for a request can complete inside of its own post; what was
- * not taken is forgotten after it.
+ * Posting to a queue pair or a shared receive queue. The contract remembers
+ * what is posted before the provider has it, for a request can complete inside
+ * of its own post; what was not taken is forgotten after it.
+ *
+ * A list may be a ring. No queue takes more requests than it has places, so
+ * nobody looks further than the first one too many.
  */
 #include <errno.h>
 
 #include "front/contract.h"
 #include "front/inline_verbs.h"
 
-struct post_send_call {
+struct post_call {
     struct vf_call call;
-    struct ibv_send_wr *wr;
-    struct ibv_send_wr *bad;
+    void *list;    /* the verb's kind of work requests */
+    void *bad;     /* the first one not taken; NULL: none, or not told */
+    unsigned seen; /* requests that the contract remembers */
 };
 
-static void post_send_contract(struct vf_call *call)
+static const void *look_at_send(const void *list, bool all_signaled,
+                                struct vf_request *request)
 {
-    struct post_send_call *post = (struct post_send_call *)call;
+    const struct ibv_send_wr *wr = list;
 
-    vf_contract_post_send(call, post->wr);
+    request->wr_id = wr->wr_id;
+    request->list = wr->sg_list;
+    request->count = wr->num_sge;
+    request->inlined = wr->send_flags & IBV_SEND_INLINE;
+    request->signaled = all_signaled || wr->send_flags & IBV_SEND_SIGNALED;
+    return wr->next;
+}
+
+static const void *look_at_recv(const void *list, struct vf_request *request)
+{
+    const struct ibv_recv_wr *wr = list;
+
+    request->wr_id = wr->wr_id;
+    request->list = wr->sg_list;
+    request->count = wr->num_sge;
+    request->inlined = false;
+    request->signaled = true;
+    return wr->next;
+}
+
+/* Returns the next one. */
+static const void *look_at(const struct vf_call *call, const void *wr,
+                           struct vf_request *request)
+{
+    if (call->verb == VF_VERB_post_send)
+        return look_at_send(wr, call->object->shadow.qp.all_signaled, request);
+    return look_at_recv(wr, request);
+}
+
+static void post_contract(struct vf_call *call)
+{
+    struct post_call *post = (struct post_call *)call;
+    uint32_t most = vf_contract_queue(call)->depth;
+    const void *wr = post->list;
+
+    vf_contract_post(call);
+    while (wr && post->seen <= most && !call->answered) {
+        struct vf_request request;
+
+        wr = look_at(call, wr, &request);
+        vf_contract_request(call, &request);
+        post->seen++;
+    }
+    vf_contract_depth(call);
+}
+
+/* How many of the seen requests come before the bad one. In a ring it comes
+ * more than once: the queue was full then. */
+static unsigned count_taken(const struct post_call *post, bool *ring)
+{
+    const void *wr = post->list;
+    struct vf_request request;
+    unsigned taken = 0;
+    unsigned met = 0;
+
+    for (unsigned n = 0; wr && n < post->seen; n++) {
+        if (wr == post->bad) {
+            taken = n;
+            met++;
+        }
+        wr = look_at(&post->call, wr, &request);
+    }
+    *ring = met > 1;
+    return taken;
+}
+
+static void settle(struct vf_call *call)
+{
+    const struct post_call *post = (const struct post_call *)call;
+    const struct vf_posted_queue *queue = vf_contract_queue(call);
+    bool ring;
+
+    if (!post->bad && !call->err)
+        return;
+    vf_contract_untake(call, post->seen - count_taken(post, &ring));
+    while (ring && queue->slots > queue->depth)
+        vf_contract_untake(call, 1);
 }
 
 static void post_send(struct vf_call *call)
 {
-    struct post_send_call *post = (struct post_send_call *)call;
+    struct post_call *post = (struct post_call *)call;
+    struct ibv_send_wr *bad = NULL;
 
-    post->bad = NULL;
-    call->err = call->provider->post_send(call->object, post->wr, &post->bad);
+    call->err = call->provider->post_send(call->object, post->list, &bad);
+    post->bad = bad;
 }
 
-static void untake_send(const struct post_send_call *post)
+static void post_recv(struct vf_call *call)
 {
-    unsigned count = 0;
-    unsigned taken = 0;
+    struct post_call *post = (struct post_call *)call;
+    struct ibv_recv_wr *bad = NULL;
 
-    for (struct ibv_send_wr *wr = post->wr; wr; wr = wr->next) {
-        if (wr == post->bad)
-            taken = count;
-        count++;
-    }
-    vf_contract_untake(post->call.object, false, count, taken);
+    if (call->verb == VF_VERB_post_srq_recv)
+        call->err =
+            call->provider->post_srq_recv(call->object, post->list, &bad);
+    else
+        call->err = call->provider->post_recv(call->object, post->list, &bad);
+    post->bad = bad;
+}
+
+static uint64_t first_length(const struct ibv_sge *list, int count)
+{
+    return list && count > 0 ? list[0].length : 0;
+}
+
+static bool accepted(const struct post_call *post)
+{
+    return !post->call.err && post->call.result == 0;
 }
 
 int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                  struct ibv_send_wr **bad_wr)
 {
-    struct post_send_call post = {
+    struct post_call post = {
         .call =
             {
                 .verb = VF_VERB_post_send,
                 .kind = VF_KIND_QP,
                 .handle = qp,
                 .args = {wr ? wr->wr_id : 0,
-                         wr && wr->num_sge > 0 ? wr->sg_list[0].length : 0},
+                         wr ? first_length(wr->sg_list, wr->num_sge) : 0},
+                .settle = settle,
             },
-        .wr = wr,
+        .list = wr,
         .bad = wr,
     };
 
-    vf_call_run(&post.call, post_send_contract, post_send);
-    if (post.call.object && (post.bad || post.call.err))
-        untake_send(&post);
-    if (!post.call.err && post.call.result == 0)
-        return 0;
-    if (post.bad && bad_wr)
+    vf_call_run(&post.call, post_contract, post_send);
+    if (!accepted(&post) && post.bad && bad_wr)
         *bad_wr = post.bad;
     return vf_call_errno(&post.call);
 }
 
-struct post_recv_call {
-    struct vf_call call;
-    struct ibv_recv_wr *wr;
-    struct ibv_recv_wr *bad;
-};
-
-static void post_recv_contract(struct vf_call *call)
+static int post_recv_any(struct vf_call call, struct ibv_recv_wr *wr,
+                         struct ibv_recv_wr **bad_wr)
 {
-    struct post_recv_call *post = (struct post_recv_call *)call;
+    struct post_call post = {.call = call, .list = wr, .bad = wr};
 
-    vf_contract_post_recv(call, post->wr);
-}
-
-static void post_recv(struct vf_call *call)
-{
-    struct post_recv_call *post = (struct post_recv_call *)call;
-
-    post->bad = NULL;
-    call->err = call->provider->post_recv(call->object, post->wr, &post->bad);
-}
-
-static void untake_recv(const struct post_recv_call *post)
-{
-    unsigned count = 0;
-    unsigned taken = 0;
-
-    for (struct ibv_recv_wr *wr = post->wr; wr; wr = wr->next) {
-        if (wr == post->bad)
-            taken = count;
-        count++;
-    }
-    vf_contract_untake(post->call.object, true, count, taken);
+    post.call.args[0] = wr ? wr->wr_id : 0;
+    post.call.args[1] = wr ? first_length(wr->sg_list, wr->num_sge) : 0;
+    post.call.settle = settle;
+    vf_call_run(&post.call, post_contract, post_recv);
+    if (!accepted(&post) && post.bad && bad_wr)
+        *bad_wr = post.bad;
+    return vf_call_errno(&post.call);
 }
 
 int vf_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                  struct ibv_recv_wr **bad_wr)
 {
-    struct post_recv_call post = {
-        .call =
-            {
-                .verb = VF_VERB_post_recv,
-                .kind = VF_KIND_QP,
-                .handle = qp,
-                .args = {wr ? wr->wr_id : 0,
-                         wr && wr->num_sge > 0 ? wr->sg_list[0].length : 0},
-            },
-        .wr = wr,
-        .bad = wr,
+    struct vf_call call = {
+        .verb = VF_VERB_post_recv,
+        .kind = VF_KIND_QP,
+        .handle = qp,
     };
 
-    vf_call_run(&post.call, post_recv_contract, post_recv);
-    if (post.call.object && (post.bad || post.call.err))
-        untake_recv(&post);
-    if (!post.call.err && post.call.result == 0)
-        return 0;
-    if (post.bad && bad_wr)
-        *bad_wr = post.bad;
-    return vf_call_errno(&post.call);
+    return post_recv_any(call, wr, bad_wr);
+}
+
+int vf_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+                     struct ibv_recv_wr **bad_wr)
+{
+    struct vf_call call = {
+        .verb = VF_VERB_post_srq_recv,
+        .kind = VF_KIND_SRQ,
+        .handle = srq,
+    };
+
+    return post_recv_any(call, wr, bad_wr);
 }

@@ -62,8 +62,7 @@ struct vf_provider_ops {
 
     int (*create_ah)(struct vf_object *ah, const struct ibv_ah_attr *attr);
     int (*destroy_ah)(struct vf_object *ah);
-    int (*create_srq)(struct vf_object *srq,
-                      const struct ibv_srq_init_attr *attr);
+    int (*create_srq)(struct vf_object *srq, struct ibv_srq_init_attr *attr);
     int (*destroy_srq)(struct vf_object *srq);
     int (*post_srq_recv)(struct vf_object *srq, struct ibv_recv_wr *wr,
                          struct ibv_recv_wr **bad);

@@ -97,7 +97,9 @@ static void modify_qp_contract(struct vf_call *call)
 {
     struct modify_qp_call *modify = (struct modify_qp_call *)call;
 
-    vf_contract_modify(call, modify->attr, modify->mask);
+    vf_contract_not_null(call, modify->attr, "null-attr");
+    if (!call->answered)
+        vf_contract_modify(call, modify->attr, modify->mask);
 }
 
 static void modify_qp(struct vf_call *call)
@@ -118,7 +120,7 @@ static void modify_qp(struct vf_call *call)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
-    bool moves = attr_mask & IBV_QP_STATE;
+    bool moves = attr && attr_mask & IBV_QP_STATE;
     struct modify_qp_call modify = {
         .call =
             {
@@ -140,6 +142,14 @@ struct query_qp_call {
     struct vf_call call;
     struct ibv_qp_init_attr *init;
 };
+
+static void query_qp_contract(struct vf_call *call)
+{
+    struct query_qp_call *query = (struct query_qp_call *)call;
+
+    vf_contract_not_null(call, call->out, "null-attr");
+    vf_contract_not_null(call, query->init, "null-init-attr");
+}
 
 static void query_qp(struct vf_call *call)
 {
@@ -168,7 +178,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
         .init = init_attr,
     };
 
-    vf_call_run(&query.call, NULL, query_qp);
+    vf_call_run(&query.call, query_qp_contract, query_qp);
     return vf_call_errno(&query.call);
 }
 

@@ -110,6 +110,10 @@ struct vf_object {
             bool all_signaled;
             uint32_t send_sge, recv_sge;
         } qp;
+        struct {
+            struct vf_posted_queue recv;
+            uint32_t recv_sge;
+        } srq;
     } shadow;
 };
 

@@ -1,5 +1,4 @@
 #include "front/contract.h"
-#include "front/inline_verbs.h"
 
 struct create_srq_call {
     struct vf_call call;
@@ -19,6 +18,10 @@ static void create_srq(struct vf_call *call)
     handle->srq_context = create->attr->srq_context;
     handle->pd = call->object->handle;
     vf_call_made(call, srq, call->provider->create_srq(srq, create->attr));
+    if (call->err)
+        return;
+    srq->shadow.srq.recv.depth = create->attr->attr.max_wr;
+    srq->shadow.srq.recv_sge = create->attr->attr.max_sge;
 }
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
@@ -41,7 +44,12 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
 
 static void destroy_srq(struct vf_call *call)
 {
-    vf_call_released(call, call->provider->destroy_srq(call->object));
+    struct vf_object *srq = call->object;
+    int err = call->provider->destroy_srq(srq);
+
+    if (!err)
+        vf_contract_forget(srq);
+    vf_call_released(call, err);
 }
 
 int ibv_destroy_srq(struct ibv_srq *srq)
@@ -54,38 +62,4 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 
     vf_call_run(&call, vf_contract_childless, destroy_srq);
     return vf_call_errno(&call);
-}
-
-struct post_srq_recv_call {
-    struct vf_call call;
-    struct ibv_recv_wr *wr;
-    struct ibv_recv_wr **bad;
-};
-
-static void post_srq_recv(struct vf_call *call)
-{
-    struct post_srq_recv_call *post = (struct post_srq_recv_call *)call;
-
-    call->err =
-        call->provider->post_srq_recv(call->object, post->wr, post->bad);
-}
-
-int vf_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-                     struct ibv_recv_wr **bad)
-{
-    struct post_srq_recv_call post = {
-        .call =
-            {
-                .verb = VF_VERB_post_srq_recv,
-                .kind = VF_KIND_SRQ,
-                .handle = srq,
-                .args = {wr ? wr->wr_id : 0,
-                         wr && wr->num_sge > 0 ? wr->sg_list[0].length : 0},
-            },
-        .wr = wr,
-        .bad = bad,
-    };
-
-    vf_call_run(&post.call, NULL, post_srq_recv);
-    return vf_call_errno(&post.call);
 }

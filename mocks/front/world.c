@@ -87,6 +87,7 @@ static void reset_machine(struct vf_machine *machine)
     machine->told = 0;
     machine->faults_hit = 0;
     machine->remembered = 0;
+    machine->waiting = 0;
     machine->next_number = 0;
 }
 
@@ -254,7 +255,7 @@ bool vf_machine_history(const struct vf_world *world, int machine, unsigned n,
                         char *line, size_t room)
 {
     const struct vf_machine *owner = &world->machines[machine];
-    unsigned seen = owner->remembered;
+    unsigned seen = owner->remembered + owner->waiting;
     unsigned kept = seen < VF_HISTORY ? seen : VF_HISTORY;
 
     if (n >= kept)

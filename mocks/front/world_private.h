@@ -15,6 +15,8 @@
 #define VF_HISTORY 32 /* a power of two */
 #define VF_NUMBERS 1024
 #define VF_FIRST_QP_NUMBER 0x100u
+/* Bytes: no memory is so large. */
+#define VF_ABSURD_LENGTH (UINT64_C(1) << 47)
 
 struct vf_provider_ops;
 
@@ -44,6 +46,7 @@ struct vf_machine {
     unsigned told; /* calls that have a trace line: all but empty polls */
     unsigned faults_hit;
     unsigned remembered; /* calls that history has seen */
+    unsigned waiting;    /* 1: the next record is that of a call that waits */
     uint32_t next_number;
     unsigned calls[VF_VERB_COUNT];
     uint32_t ids[VF_KIND_COUNT];

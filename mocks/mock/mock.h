@@ -115,8 +115,7 @@ int mock_post_recv(struct vf_object *qp, struct ibv_recv_wr *wr,
                    struct ibv_recv_wr **bad);
 int mock_post_srq_recv(struct vf_object *srq, struct ibv_recv_wr *wr,
                        struct ibv_recv_wr **bad);
-int mock_create_srq(struct vf_object *srq,
-                    const struct ibv_srq_init_attr *attr);
+int mock_create_srq(struct vf_object *srq, struct ibv_srq_init_attr *attr);
 int mock_destroy_srq(struct vf_object *srq);
 struct mock_work *mock_take(struct mock_queue *queue);
 /* Completes a request that was taken from its queue, and frees it. */

@@ -7,7 +7,6 @@
      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |  \
      IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE)
 #define NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
-#define ABSURD_LENGTH ((uint64_t)1 << 47)
 
 static int check_access(unsigned access)
 {
@@ -23,7 +22,7 @@ static int check_range(const struct vf_object *mr, const void *address,
 {
     const struct vf_profile *profile = mr->device->setup.profile;
 
-    if (length == 0 || length > ABSURD_LENGTH)
+    if (length == 0 || length > VF_ABSURD_LENGTH)
         return EINVAL;
     if (!address)
         return profile->null_address_errno;

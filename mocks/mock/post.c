@@ -100,6 +100,13 @@ static int check_send(const struct mock_qp *qp, const struct ibv_send_wr *wr)
     return qp->qp.qp_type == IBV_QPT_UD ? profile->unsupported_errno : 0;
 }
 
+/* In no state does a queue take more requests at once than it has places: an
+ * endless list must end. */
+static int check_count(unsigned count, const struct mock_queue *queue)
+{
+    return count < queue->depth ? 0 : ENOMEM;
+}
+
 static int post_one_send(struct mock_qp *qp, const struct ibv_send_wr *wr)
 {
     int err = check_send(qp, wr);
@@ -133,12 +140,18 @@ int mock_post_send(struct vf_object *object, struct ibv_send_wr *wr,
                    struct ibv_send_wr **bad)
 {
     struct mock_qp *qp = object->handle;
+    unsigned count = 0;
     int err = 0;
 
-    if (qp->state < IBV_QPS_RTS)
+    if (qp->state < IBV_QPS_RTS) {
+        *bad = object->device->setup.profile->state_error_is_bare ? NULL : wr;
         return EINVAL;
-    for (; wr && !err; wr = err ? wr : wr->next)
-        err = post_one_send(qp, wr);
+    }
+    for (; wr && !err; wr = err ? wr : wr->next) {
+        err = check_count(count++, &qp->send);
+        if (!err)
+            err = post_one_send(qp, wr);
+    }
     if (err)
         *bad = wr;
     fabric_pump(qp);
@@ -172,14 +185,20 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
                    struct ibv_recv_wr **bad)
 {
     struct mock_qp *qp = object->handle;
+    unsigned count = 0;
     int err = 0;
 
-    if (qp->state == IBV_QPS_RESET || qp->qp.srq)
+    if (qp->state == IBV_QPS_RESET || qp->qp.srq) {
+        *bad = object->device->setup.profile->state_error_is_bare ? NULL : wr;
         return EINVAL;
+    }
     for (; wr && !err; wr = err ? wr : wr->next) {
-        struct mock_work *work;
+        struct mock_work *work = NULL;
 
-        err = post_one_recv(object, &qp->recv, qp->cap.max_recv_sge, wr, &work);
+        err = check_count(count++, &qp->recv);
+        if (!err)
+            err = post_one_recv(object, &qp->recv, qp->cap.max_recv_sge, wr,
+                                &work);
         if (work && qp->state == IBV_QPS_ERR)
             mock_complete(qp, work, true, IBV_WC_WR_FLUSH_ERR, NULL);
         else if (work)
@@ -191,8 +210,7 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
     return err;
 }
 
-int mock_create_srq(struct vf_object *object,
-                    const struct ibv_srq_init_attr *attr)
+int mock_create_srq(struct vf_object *object, struct ibv_srq_init_attr *attr)
 {
     const struct vf_profile *profile = object->device->setup.profile;
     struct mock_srq *srq = object->handle;
@@ -204,6 +222,7 @@ int mock_create_srq(struct vf_object *object,
         return EINVAL;
     srq->recv.depth = mock_grant(profile, attr->attr.max_wr);
     srq->max_sge = attr->attr.max_sge;
+    attr->attr.max_wr = srq->recv.depth;
     return 0;
 }
 
@@ -221,12 +240,15 @@ int mock_post_srq_recv(struct vf_object *object, struct ibv_recv_wr *wr,
                        struct ibv_recv_wr **bad)
 {
     struct mock_srq *srq = object->handle;
+    unsigned count = 0;
     int err = 0;
 
     for (; wr && !err; wr = err ? wr : wr->next) {
-        struct mock_work *work;
+        struct mock_work *work = NULL;
 
-        err = post_one_recv(object, &srq->recv, srq->max_sge, wr, &work);
+        err = check_count(count++, &srq->recv);
+        if (!err)
+            err = post_one_recv(object, &srq->recv, srq->max_sge, wr, &work);
         if (work)
             put(&srq->recv, work);
     }

@@ -55,6 +55,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .unplug_faults = true,           /* mlx#4192, mlx#4319 */
     .death_keeps_pd = true,          /* mlx#3207 */
     .recv_grh = false,               /* inferred */
+    .state_error_is_bare = false,    /* inferred: the verbs manual */
 
     .send_key_status = IBV_WC_LOC_PROT_ERR,   /* inferred: the verbs rule */
     .send_range_status = IBV_WC_LOC_PROT_ERR, /* inferred */
@@ -121,8 +122,9 @@ const struct vf_profile vf_profile_rxe = {
     .recv_over_depth_refused = true, /* measured: ENOMEM */
     .needs_cable = false,
     .unplug_faults = false,
-    .death_keeps_pd = false, /* measured: exit without clean-up is fine */
-    .recv_grh = true,        /* measured */
+    .death_keeps_pd = false,     /* measured: exit without clean-up is fine */
+    .recv_grh = true,            /* measured */
+    .state_error_is_bare = true, /* measured: EINVAL, bad_wr not set */
 
     .send_key_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
     .send_range_status = IBV_WC_LOC_PROT_ERR,  /* measured */

@@ -58,6 +58,8 @@ struct vf_profile {
     bool unplug_faults;  /* a post after the cable went faults inside of it */
     bool death_keeps_pd; /* a dead process's domains stay taken */
     bool recv_grh;       /* receive completions carry IBV_WC_GRH */
+    bool state_error_is_bare; /* a post in the wrong state leaves *bad_wr as it
+                                 was; else it names the first request */
 
     /* Completion statuses (enum ibv_wc_status) where devices differ. */
     int send_key_status;   /* an sge's lkey is not one of the domain's */
