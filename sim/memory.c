@@ -34,7 +34,7 @@
 #define MESSAGE (4 * PART) /* the largest message of any subject */
 /* Pages stay from run to run up to here; a run that took more is rare, and
  * keeping all that such runs ever touched would grow without end. */
-#define KEPT_BYTES ((size_t)64 << 20)
+#define KEPT_BYTES ((size_t)32 << 20)
 /* Poisoning all of a large block costs as much as touching it. Its head is
  * where a stray access starts. */
 #define POISON_BYTES ((size_t)256)
