@@ -89,7 +89,7 @@ long sim_recv(struct sim_rank *rank, int socket, void *data, size_t length,
  * connection bytes or its end. Its index, or -ETIMEDOUT. */
 int sim_wait_sockets(struct sim_rank *rank, const int *sockets, int count,
                      int64_t deadline);
-/* 1 while the other end has not closed or there is data to read, else 0. */
+/* 1 while the other end has not closed, else 0; unread bytes change nothing. */
 int sim_socket_alive(struct sim_rank *rank, int socket);
 /* Who is at the other end, for messages: "10.0.0.2" for rank 1. */
 const char *sim_socket_peer(struct sim_rank *rank, int socket);

@@ -317,7 +317,7 @@ int sim_wait_sockets(struct sim_rank *rank, const int *sockets, int count,
 int sim_socket_alive(struct sim_rank *rank, int index)
 {
     struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
-    return socket && (!socket->other_closed || socket->length > socket->head);
+    return socket && !socket->other_closed;
 }
 
 const char *sim_socket_peer(struct sim_rank *rank, int index)

@@ -5,11 +5,14 @@
  */
 #include "cjaccl_ranks.h"
 
+#include "cjaccl/src/defaults.h"
 #include "cjaccl/src/reduce.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -248,13 +251,53 @@ static void a_wish_for_the_handshake_is_everybodys(void **state)
 static void a_shallow_queue_is_respected(void **state)
 {
     (void)state;
-    ranks_init(&ranks, 2);
-    ranks.rank[1].machine.fail_verb = "depth";
-    ranks.rank[1].machine.fail_call = 1;
-    ranks.rank[1].machine.fail_errno = 128;
-    ranks_start(&ranks);
-    run_exactly(CJ_UINT8, 2200001, false);
-    finish();
+    for (int late = 0; late < 2; late++) {
+        ranks_init(&ranks, 2);
+        ranks.rank[1].machine.depth = 128;
+        ranks.rank[1].machine.late_sends = late != 0;
+        ranks_start(&ranks);
+        run_exactly(CJ_UINT8, 2200001, false);
+        finish();
+    }
+}
+
+/*
+ * Then a rank can post its next receive only when it has used the last one up.
+ * The others have to know, also those whose own queues hold more.
+ */
+static void with_handshake_a_queue_of_one_message_loses_nothing(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 3; size++) {
+        ranks_init(&ranks, size);
+        for (int i = 0; i < size; i++) {
+            ranks.rank[i].machine.drops = true;
+            ranks.rank[i].machine.transport = 0;
+            ranks.rank[i].machine.depth = i == 1 || size == 2 ? 1 : 2;
+            ranks.rank[i].machine.late_sends = true;
+        }
+        ranks_start(&ranks);
+        for (int i = 0; i < 10; i++)
+            run_exactly(CJ_UINT8, 2200001, i % 2 == 0);
+        for (int i = 0; i < size; i++)
+            assert_int_equal(ranks.rank[i].machine.lost, 0);
+        finish();
+    }
+}
+
+/* The others hear it from a connection that closes, not from a deadline. */
+static void expect_others_heard(void)
+{
+    for (int i = 0; i < ranks.size; i++) {
+        const struct rank *rank = &ranks.rank[i];
+
+        if (i == 1)
+            continue;
+        if (rank->status != CJ_GROUP_FAILED)
+            assert_int_equal(rank->status, CJ_PEER_GONE);
+        assert_int_equal(rank->error.peer, i == 0 ? 1 : 0);
+        expect_text(rank->error.message, "went away");
+    }
 }
 
 /*
@@ -273,8 +316,7 @@ static void expect_failure(enum cj_status code, const char *part)
     for (int i = 0; i < ranks.size; i++)
         assert_false(wrong[i]);
     ranks_run(&ranks, barrier);
-    for (int i = 0; i < ranks.size; i++)
-        assert_int_not_equal(ranks.rank[i].status, CJ_OK);
+    expect_others_heard();
     assert_int_equal(rank->status, CJ_GROUP_FAILED);
     expect_text(rank->error.message, "failed earlier, in all_sum");
     expect_text(rank->error.message, part);
@@ -297,6 +339,10 @@ static const struct {
     {"poll_cq", 0, 0, CJ_COMPLETION, "completion queue"},
     {"post_send", ENOMEM, 0, CJ_VERBS, "ENOMEM (12)"},
     {"post_recv", EIO, 0, CJ_VERBS, "EIO"},
+    {"post_send", -ENOMEM, 0, CJ_VERBS, "ENOMEM (12)"},
+    {"post_send", -1, 0, CJ_VERBS, "EIO"},
+    {"post_recv", -ENOMEM, 0, CJ_VERBS, "ENOMEM (12)"},
+    {"post_recv", -1, 0, CJ_VERBS, "EIO"},
 };
 
 static void every_failing_operation_is_an_error_everywhere(void **state)
@@ -339,6 +385,73 @@ static void a_lost_message_ends_at_the_deadline(void **state)
     run(CJ_UINT8, 100, false, 1);
     assert_int_equal(ranks.rank[1].error.peer, 0);
     expect_failure(CJ_TIMEOUT, "nothing came from rank 0");
+}
+
+/*
+ * Rank 1 is stopped in its wait until rank 0 has finished, and for longer than
+ * its deadline: what it waited for is here all the same.
+ */
+static struct {
+    atomic_bool stopped;
+    atomic_bool rank_0_is_through;
+    atomic_llong skipped;
+    int64_t until;
+} stop;
+
+static int64_t skipping_now(void *ctx)
+{
+    (void)ctx;
+    return cji_default_clock.now_ns(NULL) + atomic_load(&stop.skipped);
+}
+
+static int stopping_idle(void *ctx, int64_t until_ns, unsigned round)
+{
+    (void)ctx;
+    (void)round;
+    stop.until = until_ns;
+    atomic_store(&stop.stopped, true);
+    while (!atomic_load(&stop.rank_0_is_through))
+        (void)sched_yield();
+    atomic_store(&stop.skipped, until_ns);
+    return 1;
+}
+
+static void stop_or_sum(struct rank *rank)
+{
+    while (rank->number == 0 && !atomic_load(&stop.stopped))
+        (void)sched_yield();
+    sum_and_compare(rank);
+    if (rank->number == 0)
+        atomic_store(&stop.rank_0_is_through, true);
+}
+
+static void what_came_before_the_deadline_was_noticed_counts(void **state)
+{
+    struct cj_clock clock = cji_default_clock;
+    int64_t before;
+
+    (void)state;
+    clock.now_ns = skipping_now;
+    clock.idle = stopping_idle;
+    ranks_init(&ranks, 2);
+    ranks.rank[1].config.clock = &clock;
+    ranks.rank[1].config.net = &cji_default_net;
+    ranks.rank[1].config.operation_timeout_ns = 0;
+    ranks_start(&ranks);
+    plan.type = CJ_UINT8;
+    plan.count = 100;
+    plan.in_place = false;
+    plan.times = 1;
+    before = cji_default_clock.now_ns(NULL);
+    ranks_run(&ranks, stop_or_sum);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ranks.rank[i].status, CJ_OK);
+        assert_false(wrong[i]);
+    }
+    /* The deadline is the one that is promised where none was given. */
+    assert_in_range(stop.until, before + 600 * RANKS_SECOND,
+                    before + 601 * RANKS_SECOND);
+    finish();
 }
 
 static void leave_or_sum(struct rank *rank)
@@ -441,9 +554,11 @@ int main(void)
         cmocka_unit_test(with_handshake_no_send_meets_an_unposted_receive),
         cmocka_unit_test(a_wish_for_the_handshake_is_everybodys),
         cmocka_unit_test(a_shallow_queue_is_respected),
+        cmocka_unit_test(with_handshake_a_queue_of_one_message_loses_nothing),
         cmocka_unit_test(every_failing_operation_is_an_error_everywhere),
         cmocka_unit_test(a_message_of_another_length_is_an_error),
         cmocka_unit_test(a_lost_message_ends_at_the_deadline),
+        cmocka_unit_test(what_came_before_the_deadline_was_noticed_counts),
         cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
         cmocka_unit_test(with_handshake_different_calls_are_noticed),
         cmocka_unit_test(wrong_arguments_are_refused_and_do_no_harm),

@@ -21,9 +21,16 @@ struct fake_context {
     struct fake_machine *machine;
 };
 
+/* A completion, and the room in a queue that it gives back when polled. */
+struct fake_entry {
+    struct ibv_wc wc;
+    int *used;
+    int units;
+};
+
 struct fake_cq {
     struct ibv_cq cq;
-    struct ibv_wc entries[QUEUE];
+    struct fake_entry entries[QUEUE];
     int count;
 };
 
@@ -38,6 +45,9 @@ struct fake_qp {
     struct ibv_qp qp;
     struct fake_cq *cq;
     uint32_t peer;
+    int depth;
+    int sends; /* of that depth, until their completions are polled */
+    int recvs;
     struct ibv_recv_wr receives[QUEUE];
     struct ibv_sge sges[QUEUE];
     int receive_count;
@@ -58,6 +68,9 @@ void fake_machine_init(struct fake_machine *machine)
     machine->transport = 100;
     machine->port_state = IBV_PORT_ACTIVE;
     machine->gid_index = 1;
+    machine->gid_count = 3;
+    machine->depth = 1023;
+    machine->max_cqe = 1000;
 }
 
 void fake_enter(struct fake_machine *machine)
@@ -85,15 +98,22 @@ static struct fake_machine *machine_of(struct ibv_context *context)
     return ((struct fake_context *)context)->machine;
 }
 
-/* Counts the call; true when it is the one that fails. */
+/*
+ * Counts the call; true when it is the one that fails. A call that works leaves
+ * something in errno, as it may.
+ */
 static bool fails(struct fake_machine *machine, const char *verb)
 {
+    int before = errno;
+
+    errno = E2BIG;
     if (machine->fail_verb == NULL || strcmp(machine->fail_verb, verb) != 0)
         return false;
     machine->calls++;
     if (machine->calls != machine->fail_call)
         return false;
-    errno = machine->fail_errno;
+    /* One that answers a negative errno, or -1 and no more, sets none. */
+    errno = machine->fail_errno >= 0 ? machine->fail_errno : before;
     return true;
 }
 
@@ -121,6 +141,8 @@ static int unmake(struct fake_machine *machine, const char *verb, void *object)
     log_release(machine, verb);
     machine->alive--;
     free(object);
+    if (machine->broken_verb != NULL && strcmp(machine->broken_verb, verb) == 0)
+        return EBUSY;
     return failed ? machine->fail_errno : 0;
 }
 
@@ -162,6 +184,21 @@ static const char *get_device_name(struct ibv_device *device)
     return device->name;
 }
 
+/* The receives go before the sends. */
+static void make_sends_late(struct fake_cq *cq)
+{
+    int at = 0;
+
+    while (at < cq->count && cq->entries[at].wc.opcode != IBV_WC_RECV)
+        at++;
+    if (at < cq->count) {
+        struct fake_entry first = cq->entries[at];
+
+        memmove(cq->entries + 1, cq->entries, (size_t)at * sizeof *cq->entries);
+        cq->entries[0] = first;
+    }
+}
+
 static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
 {
     struct fake_cq *fake = (struct fake_cq *)cq;
@@ -169,8 +206,14 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
     int n = 0;
 
     (void)pthread_mutex_lock(&lock);
+    if (machine->late_sends) {
+        make_sends_late(fake);
+        room = 1;
+    }
     while (n < room && fake->count > 0) {
-        completions[n] = fake->entries[0];
+        completions[n] = fake->entries[0].wc;
+        if (fake->entries[0].used != NULL)
+            *fake->entries[0].used -= fake->entries[0].units;
         fake->count--;
         memmove(fake->entries, fake->entries + 1,
                 (size_t)fake->count * sizeof *fake->entries);
@@ -183,7 +226,7 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
         if (fails(machine, "duplicate")) {
             memmove(fake->entries + 1, fake->entries,
                     (size_t)fake->count * sizeof *fake->entries);
-            fake->entries[0] = completions[n];
+            fake->entries[0] = (struct fake_entry){.wc = completions[n]};
             fake->count++;
         }
         n++;
@@ -194,16 +237,26 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
     return n;
 }
 
-static void complete(struct fake_qp *qp, uint64_t id, enum ibv_wc_opcode opcode,
-                     uint32_t length)
+/* What a request takes of a queue's depth: Thunderbolt counts frames. */
+static int units_of(const struct fake_qp *qp, uint32_t length)
 {
-    struct ibv_wc *wc = &qp->cq->entries[qp->cq->count++];
+    return machine_of(qp->qp.context)->transport == 100
+               ? (int)((length + 4095) / 4096)
+               : 1;
+}
 
-    memset(wc, 0, sizeof *wc);
-    wc->wr_id = id;
-    wc->opcode = opcode;
-    wc->byte_len = length;
-    wc->qp_num = qp->qp.qp_num;
+static void complete(struct fake_qp *qp, uint64_t id, enum ibv_wc_opcode opcode,
+                     uint32_t length, uint32_t posted)
+{
+    struct fake_entry *entry = &qp->cq->entries[qp->cq->count++];
+
+    memset(entry, 0, sizeof *entry);
+    entry->wc.wr_id = id;
+    entry->wc.opcode = opcode;
+    entry->wc.byte_len = length;
+    entry->wc.qp_num = qp->qp.qp_num;
+    entry->used = opcode == IBV_WC_RECV ? &qp->recvs : &qp->sends;
+    entry->units = units_of(qp, posted);
 }
 
 static void deliver(struct fake_qp *to, const struct fake_message *message)
@@ -212,8 +265,9 @@ static void deliver(struct fake_qp *to, const struct fake_message *message)
 
     if (message->length == sge->length)
         memcpy((void *)(uintptr_t)sge->addr, message->data, sge->length);
-    complete(to, to->receives[0].wr_id, IBV_WC_RECV, message->length);
-    complete(message->from, message->id, IBV_WC_SEND, 0);
+    complete(to, to->receives[0].wr_id, IBV_WC_RECV, message->length,
+             sge->length);
+    complete(message->from, message->id, IBV_WC_SEND, 0, message->length);
     to->receive_count--;
     memmove(to->receives, to->receives + 1,
             (size_t)to->receive_count * sizeof *to->receives);
@@ -243,14 +297,17 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
 
     if (fails(machine, "post_send"))
         return machine->fail_errno;
+    if (qp->sends + units_of(qp, message.length) > qp->depth)
+        return ENOMEM;
+    qp->sends += units_of(qp, message.length);
     /* "vanish": the sender is told that all is well. */
     if (fails(machine, "vanish"))
-        complete(qp, wr->wr_id, IBV_WC_SEND, 0);
+        complete(qp, wr->wr_id, IBV_WC_SEND, 0, message.length);
     else if (peer != NULL && peer->receive_count > 0) {
         deliver(peer, &message);
     } else if (machine->drops) {
         machine->lost++;
-        complete(qp, wr->wr_id, IBV_WC_SEND, 0);
+        complete(qp, wr->wr_id, IBV_WC_SEND, 0, message.length);
     } else if (peer != NULL) {
         peer->waiting[peer->waiting_count++] = message;
     }
@@ -269,28 +326,39 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
     return result;
 }
 
+static int recv_locked(struct fake_qp *qp, const struct ibv_recv_wr *wr)
+{
+    int units = units_of(qp, wr->sg_list->length);
+
+    if (qp->recvs + units > qp->depth)
+        return ENOMEM;
+    qp->recvs += units;
+    qp->receives[qp->receive_count] = *wr;
+    qp->sges[qp->receive_count++] = *wr->sg_list;
+    if (qp->waiting_count > 0) {
+        struct fake_message message = qp->waiting[0];
+
+        qp->waiting_count--;
+        memmove(qp->waiting, qp->waiting + 1,
+                (size_t)qp->waiting_count * sizeof *qp->waiting);
+        deliver(qp, &message);
+    }
+    return 0;
+}
+
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                      struct ibv_recv_wr **bad)
 {
-    struct fake_qp *fake = (struct fake_qp *)qp;
     struct fake_machine *machine = machine_of(qp->context);
+    int result;
 
     (void)bad;
     if (fails(machine, "post_recv"))
         return machine->fail_errno;
     (void)pthread_mutex_lock(&lock);
-    fake->receives[fake->receive_count] = *wr;
-    fake->sges[fake->receive_count++] = *wr->sg_list;
-    if (fake->waiting_count > 0) {
-        struct fake_message message = fake->waiting[0];
-
-        fake->waiting_count--;
-        memmove(fake->waiting, fake->waiting + 1,
-                (size_t)fake->waiting_count * sizeof *fake->waiting);
-        deliver(fake, &message);
-    }
+    result = recv_locked((struct fake_qp *)qp, wr);
     (void)pthread_mutex_unlock(&lock);
-    return 0;
+    return result;
 }
 
 static struct ibv_context *open_device(struct ibv_device *device)
@@ -317,12 +385,15 @@ static int close_device(struct ibv_context *context)
 static int query_device(struct ibv_context *context,
                         struct ibv_device_attr *attr)
 {
-    if (fails(machine_of(context), "query_device"))
-        return errno;
+    struct fake_machine *machine = machine_of(context);
+
+    if (fails(machine, "query_device"))
+        return machine->fail_errno;
     memset(attr, 0, sizeof *attr);
     attr->max_mr = 100;
     attr->max_qp = 11;
     attr->max_qp_wr = 4095;
+    attr->max_cqe = machine->max_cqe;
     return 0;
 }
 
@@ -333,9 +404,9 @@ static int query_port(struct ibv_context *context, uint8_t port,
 
     (void)port;
     if (fails(machine, "query_port"))
-        return errno;
+        return machine->fail_errno;
     attr->state = machine->port_state;
-    attr->gid_tbl_len = 3;
+    attr->gid_tbl_len = machine->gid_count;
     return 0;
 }
 
@@ -400,12 +471,18 @@ static struct ibv_cq *create_cq(struct ibv_context *context, int entries,
                                 struct ibv_comp_channel *channel,
                                 int comp_vector)
 {
-    struct fake_cq *cq = make(machine_of(context), "create_cq", sizeof *cq);
+    struct fake_machine *machine = machine_of(context);
+    struct fake_cq *cq;
 
-    (void)entries;
     (void)cq_context;
     (void)channel;
     (void)comp_vector;
+    machine->cq_entries = entries;
+    if (entries > machine->max_cqe) {
+        errno = EINVAL;
+        return NULL;
+    }
+    cq = make(machine, "create_cq", sizeof *cq);
     if (cq == NULL)
         return NULL;
     cq->cq.context = context;
@@ -426,6 +503,7 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd,
         return NULL;
     qp->qp.context = pd->context;
     qp->cq = (struct fake_cq *)attr->send_cq;
+    qp->depth = machine_of(pd->context)->depth;
     (void)pthread_mutex_lock(&lock);
     qp->qp.qp_num = ++last_qp_num;
     qp->next = qps;
@@ -461,8 +539,8 @@ static int query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
     (void)init_attr;
     if (fails(machine, "query_qp"))
         return machine->fail_errno;
-    attr->cap.max_send_wr = 1023;
-    attr->cap.max_recv_wr = 1023;
+    attr->cap.max_send_wr = (uint32_t)machine->depth;
+    attr->cap.max_recv_wr = (uint32_t)machine->depth;
     /* "depth": fail_errno is what is granted. */
     if (fails(machine, "depth"))
         attr->cap.max_recv_wr = (uint32_t)machine->fail_errno;

@@ -25,11 +25,16 @@ struct fake_machine {
     int transport;                       /* 100: Thunderbolt */
     bool drops;                          /* a SEND without receive is lost */
     enum ibv_port_state port_state;
-    int gid_index;         /* of the IPv4-mapped entry, -1: there is none */
+    int gid_index; /* of the IPv4-mapped entry, -1: there is none */
+    int gid_count;
+    int depth;             /* granted to queues; one that is full says ENOMEM */
+    int max_cqe;           /* one that asks for more gets EINVAL */
+    bool late_sends;       /* completions come one by one, receives first */
     const char *fail_verb; /* e.g. "reg_mr", or NULL */
     int fail_call;         /* the n-th call of it, counted from 1 */
     int fail_errno;        /* 0: a completion status, a poll_cq of -1, ... */
     enum ibv_wc_status fail_status;
+    const char *broken_verb; /* one that releases and always fails: EBUSY */
 
     /* Read by the test. */
     int alive;               /* contexts, domains, regions, queues */
@@ -38,6 +43,7 @@ struct fake_machine {
     int regions;             /* registered so far */
     int opened;              /* devices opened so far */
     int sgid_index;          /* of the last RTR */
+    int cq_entries;          /* of the last completion queue */
     char log[FAKE_LOG_SIZE]; /* names of the releasing verbs, with spaces */
 };
 

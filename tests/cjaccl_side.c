@@ -2,7 +2,7 @@
  * The side channel over real sockets of this machine: who may come in, what
  * happens when somebody leaves, and that nothing waits for ever.
  */
-#define _DEFAULT_SOURCE /* POSIX, with a strict -std=c11 */
+#define _GNU_SOURCE /* POSIX and POLLRDHUP, with a strict -std=c11 */
 
 #include "cjaccl/src/address.h"
 #include "cjaccl/src/defaults.h"
@@ -14,7 +14,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -34,6 +37,92 @@
 #define SECOND ((int64_t)1000000000)
 #define LONG (20 * SECOND)
 #define SHORT (SECOND / 4)
+
+/* What accept fails with first, and how many connections are reset then. */
+static struct {
+    int errors[16];
+    int error_count;
+    atomic_int next_error;
+    atomic_int resets;
+} troubles;
+
+static int troubled_accept(int fd, struct sockaddr *from, socklen_t *size)
+{
+    if (atomic_load(&troubles.next_error) < troubles.error_count) {
+        errno = troubles.errors[atomic_fetch_add(&troubles.next_error, 1)];
+        return -1;
+    }
+    return accept(fd, from, size);
+}
+
+/* The one option that macOS refuses to set on a connection that was reset. */
+#ifndef SO_NOSIGPIPE
+#define SO_NOSIGPIPE 0x1022
+#endif
+
+static int troubled_setsockopt(int fd, int level, int option, const void *value,
+                               socklen_t size)
+{
+    int connected = 0;
+    struct sockaddr_storage peer;
+    socklen_t peer_size = sizeof peer;
+
+    if (level != SOL_SOCKET || option != SO_NOSIGPIPE)
+        return setsockopt(fd, level, option, value, size);
+    connected = getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0;
+    if (!connected || atomic_load(&troubles.resets) == 0)
+        return 0;
+    atomic_fetch_sub(&troubles.resets, 1);
+    errno = EINVAL;
+    return -1;
+}
+
+/* A resolver that says what a test wants it to, or is the real one. */
+static struct {
+    int code;
+    int count;
+    struct addrinfo list[2];
+    struct sockaddr_in at[2];
+} resolver;
+
+static int scripted_getaddrinfo(const char *host, const char *service,
+                                const struct addrinfo *hints,
+                                struct addrinfo **list)
+{
+    if (resolver.code != 0)
+        return resolver.code;
+    if (resolver.count == 0)
+        return getaddrinfo(host, service, hints, list);
+    for (int i = 0; i < resolver.count; i++)
+        resolver.list[i] = (struct addrinfo){
+            .ai_family = AF_INET,
+            .ai_socktype = SOCK_STREAM,
+            .ai_addr = (struct sockaddr *)&resolver.at[i],
+            .ai_addrlen = sizeof resolver.at[i],
+            .ai_next = i + 1 < resolver.count ? &resolver.list[i + 1] : NULL,
+        };
+    *list = resolver.list;
+    return 0;
+}
+
+static void scripted_freeaddrinfo(struct addrinfo *list)
+{
+    if (list != resolver.list)
+        freeaddrinfo(list);
+}
+
+/* The default transport itself, above these. */
+#define accept(fd, from, size) troubled_accept(fd, from, size)
+#define setsockopt(fd, level, option, value, size)                             \
+    troubled_setsockopt(fd, level, option, value, size)
+#define getaddrinfo(host, service, hints, list)                                \
+    scripted_getaddrinfo(host, service, hints, list)
+#define freeaddrinfo(list) scripted_freeaddrinfo(list)
+#include "cjaccl/src/default_net.c"
+#undef accept
+#undef setsockopt
+#undef getaddrinfo
+#undef freeaddrinfo
 
 static struct cji_address address;
 
@@ -423,6 +512,349 @@ static void leaving_is_noticed_while_others_are_silent(void **state)
     (void)close(silent);
 }
 
+/* The same, and rank 1 has sent all of its block, and more than that. */
+static void leaving_is_noticed_of_a_rank_that_is_complete(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        unsigned char bytes[12 + 1] = {0};
+        const int32_t one = 1;
+        const int32_t two = 2;
+        struct member coordinator;
+        int silent;
+
+        memcpy(bytes, &one, sizeof one);
+        choose_address();
+        begin_member(&coordinator, 0, 3);
+        coordinator.size = 8;
+        spawn_member(&coordinator);
+        silent = connect_client(&two, sizeof two);
+        (void)close(connect_client(bytes, 12 + more));
+        join_member(&coordinator);
+        assert_int_equal(coordinator.status, CJ_PEER_GONE);
+        assert_int_equal(coordinator.group->error.peer, 1);
+        free_group(coordinator.group);
+        (void)close(silent);
+    }
+}
+
+static atomic_int looks;
+
+static int counting_alive(void *ctx, int end)
+{
+    int answer = cji_default_net.alive(ctx, end);
+
+    atomic_fetch_add(&looks, 1);
+    return answer;
+}
+
+/* It was found to be ahead, and alive, before it went. */
+static void leaving_is_noticed_of_a_rank_that_is_ahead(void **state)
+{
+    unsigned char bytes[12 + 1] = {0};
+    const int32_t one = 1;
+    const int32_t two = 2;
+    struct member coordinator;
+    int silent;
+    int ahead;
+
+    (void)state;
+    memcpy(bytes, &one, sizeof one);
+    choose_address();
+    atomic_store(&looks, 0);
+    begin_member(&coordinator, 0, 3);
+    coordinator.size = 8;
+    coordinator.group->net.alive = counting_alive;
+    spawn_member(&coordinator);
+    silent = connect_client(&two, sizeof two);
+    ahead = connect_client(bytes, sizeof bytes);
+    while (atomic_load(&looks) == 0)
+        (void)sched_yield();
+    (void)close(ahead);
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_PEER_GONE);
+    assert_int_equal(coordinator.group->error.peer, 1);
+    free_group(coordinator.group);
+    (void)close(silent);
+}
+
+/* What a rank sends too early waits for its turn. */
+static void a_rank_that_is_ahead_disturbs_nobody(void **state)
+{
+    unsigned char bytes[4 + 3 * 8];
+    const int32_t one = 1;
+    struct member members[3];
+    int fd;
+
+    (void)state;
+    memcpy(bytes, &one, sizeof one);
+    for (int round = 0; round < 3; round++)
+        fill(bytes + 4 + round * 8, 8, 1, round);
+    choose_address();
+    for (int i = 0; i < 3; i += 2) {
+        begin_member(&members[i], i, 3);
+        members[i].size = 8;
+    }
+    spawn_member(&members[0]);
+    fd = connect_client(bytes, sizeof bytes);
+    spawn_member(&members[2]);
+    for (int i = 0; i < 3; i += 2)
+        join_member(&members[i]);
+    for (int i = 0; i < 3; i += 2)
+        expect_member_ok(&members[i]);
+    (void)close(fd);
+}
+
+static atomic_int closed_ends;
+
+static void counting_close(void *ctx, int end)
+{
+    cji_default_net.close(ctx, end);
+    atomic_fetch_add(&closed_ends, 1);
+}
+
+/* While others are missing, rank 1 comes, says more, dies, and is restarted. */
+static void a_rank_that_was_restarted_gets_its_place(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        const int32_t hello[2] = {1, 3};
+        struct member members[3];
+
+        choose_address();
+        atomic_store(&closed_ends, 0);
+        for (int i = 0; i < 3; i++)
+            begin_member(&members[i], i, 3);
+        members[0].group->net.close = counting_close;
+        spawn_member(&members[0]);
+        (void)close(connect_client(hello, (1 + more) * sizeof *hello));
+        spawn_member(&members[1]);
+        /* The dead one's connection is closed when the new one is known. */
+        while (atomic_load(&closed_ends) == 0)
+            (void)sched_yield();
+        spawn_member(&members[2]);
+        for (int i = 0; i < 3; i++)
+            join_member(&members[i]);
+        for (int i = 0; i < 3; i++)
+            expect_member_ok(&members[i]);
+    }
+}
+
+static void a_rank_that_came_and_went_is_told(void **state)
+{
+    const int32_t rank = 1;
+    struct member coordinator;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 4);
+    coordinator.group->timeout = SHORT;
+    coordinator.group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+    spawn_member(&coordinator);
+    (void)close(connect_client(&rank, sizeof rank));
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_TIMEOUT);
+    assert_int_equal(coordinator.group->error.peer, 2);
+    expect_text(coordinator.group->error.message, "ranks 2, 3 did not connect");
+    expect_text(coordinator.group->error.message,
+                "rank 1 came and went away again");
+    free_group(coordinator.group);
+}
+
+/* Somebody knocks and leaves without end, on a clock of its own. */
+static struct {
+    int64_t now;
+    int waits;
+} knocking;
+
+static int64_t knocking_now(void *ctx)
+{
+    (void)ctx;
+    return knocking.now;
+}
+
+static int knocking_wait(void *ctx, const int *ends, int count,
+                         int64_t deadline_ns)
+{
+    (void)ctx;
+    (void)ends;
+    (void)deadline_ns;
+    knocking.now += SECOND / 1000;
+    /* Enough for the deadline to have passed many times. */
+    if (++knocking.waits > 100000)
+        return -EIO;
+    return count > 1 ? 0 : count - 1;
+}
+
+static int knocking_accept(void *ctx, int listener, int64_t deadline_ns)
+{
+    int pair[2];
+
+    (void)ctx;
+    (void)listener;
+    (void)deadline_ns;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    (void)close(pair[1]);
+    return pair[0];
+}
+
+static void knocking_without_end_does_not_move_the_deadline(void **state)
+{
+    struct cj_group *group = new_group(0, 2, SECOND);
+
+    (void)state;
+    choose_address();
+    memset(&knocking, 0, sizeof knocking);
+    group->deadline = SECOND;
+    group->clock.now_ns = knocking_now;
+    group->net.wait = knocking_wait;
+    group->net.accept = knocking_accept;
+    assert_int_equal(cji_side_open(group, &address), CJ_TIMEOUT);
+    assert_int_equal(group->error.peer, 1);
+    assert_in_range(knocking.waits, 1000, 1001);
+    free_group(group);
+}
+
+/* 21: accept(2) says to try again. */
+static void a_connection_that_fails_is_no_failing_accept(void **state)
+{
+    static const int errors[] = {ECONNABORTED, EPROTO,      ENETDOWN,
+                                 EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,
+                                 ENOPROTOOPT,  ECONNRESET,  EINTR};
+    struct member members[2];
+    int stranger;
+
+    (void)state;
+    choose_address();
+    memcpy(troubles.errors, errors, sizeof errors);
+    troubles.error_count = sizeof errors / sizeof *errors;
+    atomic_store(&troubles.next_error, 0);
+    atomic_store(&troubles.resets, 1);
+    for (int i = 0; i < 2; i++)
+        begin_member(&members[i], i, 2);
+    spawn_member(&members[0]);
+    stranger = connect_client(NULL, 0);
+    spawn_member(&members[1]);
+    for (int i = 0; i < 2; i++)
+        join_member(&members[i]);
+    assert_int_equal(atomic_load(&troubles.next_error), troubles.error_count);
+    assert_int_equal(atomic_load(&troubles.resets), 0);
+    troubles.error_count = 0;
+    for (int i = 0; i < 2; i++)
+        expect_member_ok(&members[i]);
+    (void)close(stranger);
+}
+
+static void an_accept_that_fails_for_good_is_an_error(void **state)
+{
+    struct member coordinator;
+    int fd;
+
+    (void)state;
+    choose_address();
+    troubles.errors[0] = EMFILE;
+    troubles.error_count = 1;
+    atomic_store(&troubles.next_error, 0);
+    begin_member(&coordinator, 0, 2);
+    spawn_member(&coordinator);
+    fd = connect_client(NULL, 0);
+    join_member(&coordinator);
+    troubles.error_count = 0;
+    assert_int_equal(coordinator.status, CJ_NETWORK);
+    assert_int_equal(coordinator.group->error.err_no, EMFILE);
+    free_group(coordinator.group);
+    (void)close(fd);
+}
+
+static void an_unknown_name_is_called_so(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 2; rank++) {
+        struct cj_group *group = new_group(rank, 2, SHORT);
+
+        choose_address();
+        resolver.code = EAI_NONAME;
+        assert_int_equal(cji_side_open(group, &address), CJ_NETWORK);
+        resolver.code = 0;
+        assert_int_equal(group->error.step,
+                         rank == 0 ? CJ_STEP_LISTEN : CJ_STEP_CONNECT);
+        expect_text(group->error.message, "the name is unknown");
+        free_group(group);
+    }
+}
+
+/* A port whose queue is full: further clients get no answer at all. */
+static int begin_silence(struct sockaddr_in *at, int fillers[], int count)
+{
+    socklen_t size = sizeof *at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(at, 0, sizeof *at);
+    at->sin_family = AF_INET;
+    at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(listener, (struct sockaddr *)at, size), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)at, &size), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    for (int i = 0; i < count; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(fcntl(fillers[i], F_SETFL, O_NONBLOCK), 0);
+        (void)connect(fillers[i], (struct sockaddr *)at, size);
+    }
+    return listener;
+}
+
+#define FILLERS 8
+
+static void a_dead_address_leaves_time_for_the_next_one(void **state)
+{
+    int fillers[FILLERS];
+    int silence = begin_silence(&resolver.at[0], fillers, FILLERS);
+    int listener;
+    int64_t deadline;
+    int end;
+
+    (void)state;
+    choose_address();
+    listener = cji_default_net.listen(NULL, address.host, address.port);
+    assert_true(listener >= 0);
+    resolver.at[1] = resolver.at[0];
+    resolver.at[1].sin_port = htons(address.port);
+    resolver.count = 2;
+    deadline = cji_default_clock.now_ns(NULL) + 2 * SECOND;
+    end = cji_default_net.connect(NULL, "two", address.port, deadline);
+    resolver.count = 0;
+    assert_true(end >= 0);
+    assert_true(cji_default_clock.now_ns(NULL) < deadline);
+    cji_default_net.close(NULL, end);
+    cji_default_net.close(NULL, listener);
+    for (int i = 0; i < FILLERS; i++)
+        (void)close(fillers[i]);
+    (void)close(silence);
+}
+
+/* Of those systems it is known; elsewhere the unread byte may hide it. */
+static void an_unread_byte_does_not_hide_the_end(void **state)
+{
+    struct member coordinator;
+    const unsigned char hello_and_more[5] = {1, 0, 0, 0, 9};
+    int fd;
+
+    (void)state;
+    choose_address();
+    begin_member(&coordinator, 0, 2);
+    coordinator.rounds = 0;
+    spawn_member(&coordinator);
+    fd = connect_client(hello_and_more, sizeof hello_and_more);
+    join_member(&coordinator);
+    assert_int_equal(coordinator.status, CJ_OK);
+    assert_int_equal(cji_side_gone(coordinator.group), -1);
+    (void)close(fd);
+#if defined(__linux__) || defined(__APPLE__)
+    assert_int_equal(cji_side_gone(coordinator.group), 1);
+#endif
+    free_group(coordinator.group);
+}
+
 static void a_silent_peer_ends_at_the_deadline(void **state)
 {
     const int32_t rank = 1;
@@ -610,6 +1042,17 @@ int main(void)
         cmocka_unit_test(leaving_in_a_gather_is_told_with_the_rank),
         cmocka_unit_test(a_coordinator_that_leaves_is_told),
         cmocka_unit_test(leaving_is_noticed_while_others_are_silent),
+        cmocka_unit_test(leaving_is_noticed_of_a_rank_that_is_complete),
+        cmocka_unit_test(leaving_is_noticed_of_a_rank_that_is_ahead),
+        cmocka_unit_test(a_rank_that_is_ahead_disturbs_nobody),
+        cmocka_unit_test(a_rank_that_was_restarted_gets_its_place),
+        cmocka_unit_test(a_rank_that_came_and_went_is_told),
+        cmocka_unit_test(knocking_without_end_does_not_move_the_deadline),
+        cmocka_unit_test(a_connection_that_fails_is_no_failing_accept),
+        cmocka_unit_test(an_accept_that_fails_for_good_is_an_error),
+        cmocka_unit_test(an_unknown_name_is_called_so),
+        cmocka_unit_test(a_dead_address_leaves_time_for_the_next_one),
+        cmocka_unit_test(an_unread_byte_does_not_hide_the_end),
         cmocka_unit_test(a_silent_peer_ends_at_the_deadline),
         cmocka_unit_test(a_coordinator_that_comes_late_is_waited_for),
         cmocka_unit_test(a_coordinator_that_never_comes_is_an_error),

@@ -118,6 +118,15 @@ static const struct {
     {"rtr", 16, CJ_VERBS, CJ_STEP_RTR, "crashed"},
     {"rtr", 96, CJ_VERBS, CJ_STEP_RTR, "GID has gone"},
     {"rts", EINVAL, CJ_VERBS, CJ_STEP_RTS, "EINVAL"},
+    /* Providers that answer a negative errno, or -1 and set no errno. */
+    {"query_port", -ENODEV, CJ_VERBS, CJ_STEP_QUERY_PORT, "ENODEV (19)"},
+    {"query_port", -1, CJ_VERBS, CJ_STEP_QUERY_PORT, "EIO (5)"},
+    {"init", -EINVAL, CJ_VERBS, CJ_STEP_INIT_QP, "EINVAL (22)"},
+    {"init", -1, CJ_VERBS, CJ_STEP_INIT_QP, "EIO (5)"},
+    {"rtr", -EINVAL, CJ_VERBS, CJ_STEP_RTR, "cannot be reached"},
+    {"rtr", -1, CJ_VERBS, CJ_STEP_RTR, "EIO (5)"},
+    {"rts", -EINVAL, CJ_VERBS, CJ_STEP_RTS, "EINVAL (22)"},
+    {"rts", -1, CJ_VERBS, CJ_STEP_RTS, "EIO (5)"},
 };
 
 static void every_failing_step_is_named_and_undone(void **state)
@@ -231,6 +240,30 @@ static void the_index_of_the_gid_that_was_found_is_used(void **state)
     ranks_finish(&ranks);
 }
 
+/* A queue pair has 8 bits for it. */
+static void a_gid_beyond_the_last_index_is_told_not_truncated(void **state)
+{
+    (void)state;
+    ranks_init(&ranks, 2);
+    ranks.rank[1].machine.gid_count = 512;
+    ranks.rank[1].machine.gid_index = 300;
+    expect_device_error(CJ_STEP_QUERY_GID, "in entry 300");
+    ranks.rank[1].machine.gid_index = 256;
+    expect_device_error(CJ_STEP_QUERY_GID, "in entry 256");
+    ranks.rank[1].machine.gid_index = 255;
+    expect_a_start_to_work();
+    assert_int_equal(ranks.rank[1].machine.sgid_index, 255);
+}
+
+static void no_more_completions_are_asked_for_than_there_are(void **state)
+{
+    (void)state;
+    ranks_init(&ranks, 2);
+    ranks.rank[0].machine.max_cqe = 16;
+    expect_a_start_to_work();
+    assert_int_equal(ranks.rank[0].machine.cq_entries, 16);
+}
+
 static void what_is_only_nice_to_know_may_fail(void **state)
 {
     static const char *const verbs[] = {"query_qp", "query_device"};
@@ -311,6 +344,7 @@ struct count {
     int allocations;
     int fail_at;
     int living;
+    void *last; /* the arena, after the group */
 };
 
 static void *count_alloc(void *ctx, size_t align, size_t size)
@@ -324,6 +358,7 @@ static void *count_alloc(void *ctx, size_t align, size_t size)
                        size) != 0)
         return NULL;
     count->living++;
+    count->last = memory;
     return memory;
 }
 
@@ -334,6 +369,29 @@ static void count_free(void *ctx, void *memory, size_t size)
     memset(memory, 0xa5, size < 64 ? size : 64);
     count->living--;
     free(memory);
+}
+
+/* Memory that a device may still write to is not given back. */
+static void the_arena_is_kept_while_a_device_may_write_to_it(void **state)
+{
+    (void)state;
+    for (int closes = 0; closes < 2; closes++) {
+        struct count count = {.fail_at = 0};
+        struct cj_allocator allocator = {&count, count_alloc, count_free};
+
+        ranks_init(&ranks, 2);
+        ranks.rank[0].config.allocator = &allocator;
+        ranks_start(&ranks);
+        expect_all_ready();
+        ranks.rank[0].machine.broken_verb = "dereg_mr";
+        if (!closes)
+            fail_on_rank(0, "close_device", 1, EBUSY);
+        ranks_finish(&ranks);
+        assert_int_equal(ranks.rank[0].status, CJ_VERBS);
+        assert_int_equal(count.living, closes ? 0 : 1);
+        if (!closes)
+            free(count.last);
+    }
 }
 
 /* S16. A rank that has no memory for its group never reaches the others. */
@@ -477,6 +535,53 @@ static void a_library_without_the_optional_symbols_will_do(void **state)
     }
 }
 
+/* A clock that goes only while somebody sleeps, and nobody to connect to. */
+static struct {
+    int64_t now;
+    int64_t deadline;
+} lonely;
+
+static int64_t lonely_now(void *ctx)
+{
+    (void)ctx;
+    return lonely.now;
+}
+
+static void lonely_sleep(void *ctx, int64_t until_ns)
+{
+    (void)ctx;
+    lonely.now = until_ns;
+}
+
+static int lonely_connect(void *ctx, const char *host, uint16_t port,
+                          int64_t deadline_ns)
+{
+    (void)ctx;
+    (void)host;
+    (void)port;
+    lonely.deadline = deadline_ns;
+    return -ECONNREFUSED;
+}
+
+static void a_start_may_take_60_seconds_where_nothing_else_is_said(void **state)
+{
+    struct cj_clock clock = {.now_ns = lonely_now, .sleep = lonely_sleep};
+    struct cj_net net = {.connect = lonely_connect};
+    struct rank *rank = &ranks.rank[1];
+
+    (void)state;
+    ranks_init(&ranks, 2);
+    lonely.now = 5 * RANKS_SECOND;
+    rank->config.clock = &clock;
+    rank->config.net = &net;
+    rank->config.start_timeout_ns = 0;
+    assert_int_equal(cj_init(&rank->config, &rank->group, &rank->error),
+                     CJ_TIMEOUT);
+    assert_int_equal(lonely.deadline, 65 * RANKS_SECOND);
+    assert_int_equal(lonely.now, 65 * RANKS_SECOND);
+    expect_text(rank->error.message, "within 60 s");
+}
+
 static void a_group_of_one_needs_no_device(void **state)
 {
     const struct cj_config config = {.rank = 0, .size = 1};
@@ -517,13 +622,18 @@ int main(void)
         cmocka_unit_test(a_missing_device_is_named_with_those_that_exist),
         cmocka_unit_test(a_port_that_cannot_be_used_is_told_with_its_state),
         cmocka_unit_test(the_index_of_the_gid_that_was_found_is_used),
+        cmocka_unit_test(a_gid_beyond_the_last_index_is_told_not_truncated),
+        cmocka_unit_test(no_more_completions_are_asked_for_than_there_are),
         cmocka_unit_test(what_is_only_nice_to_know_may_fail),
         cmocka_unit_test(each_device_is_opened_once),
         cmocka_unit_test(a_failing_release_is_told_and_the_rest_is_released),
         cmocka_unit_test(a_failing_undo_is_added_to_the_error),
+        cmocka_unit_test(the_arena_is_kept_while_a_device_may_write_to_it),
         cmocka_unit_test(every_failing_allocation_is_an_error),
         cmocka_unit_test(a_library_that_is_incomplete_is_never_called),
         cmocka_unit_test(a_library_without_the_optional_symbols_will_do),
+        cmocka_unit_test(
+            a_start_may_take_60_seconds_where_nothing_else_is_said),
         cmocka_unit_test(a_group_of_one_needs_no_device),
         cmocka_unit_test(every_number_has_words),
     };

@@ -152,19 +152,33 @@ struct watch {
     int64_t until;
 };
 
-static int look_around(struct cj_group *group, struct watch *watch)
+/* Looks at the clock and the connections: false when the time is over. */
+static bool look_around(struct cj_group *group, struct watch *watch)
 {
     int64_t now = group->clock.now_ns(group->clock.ctx);
 
     if (now >= watch->until)
-        return watch->gone < 0 ? fail_timeout(group)
-                               : cji_side_fail_gone(group, watch->gone, 0);
+        return false;
     if (watch->gone >= 0)
-        return CJ_OK;
+        return true;
     watch->gone = cji_side_gone(group);
     if (watch->gone >= 0 && watch->until - now > FAREWELL_NS)
         watch->until = now + FAREWELL_NS;
-    return CJ_OK;
+    return true;
+}
+
+/*
+ * The time is over. This rank may have been stopped for all of it, and what it
+ * waits for be here: one more look.
+ */
+static int poll_at_last(struct cj_group *group, const struct watch *watch)
+{
+    int n = poll_all(group);
+
+    if (n != 0)
+        return n < 0 ? n : CJ_OK;
+    return watch->gone < 0 ? fail_timeout(group)
+                           : cji_side_fail_gone(group, watch->gone, 0);
 }
 
 int cji_await_completion(struct cj_group *group)
@@ -173,14 +187,12 @@ int cji_await_completion(struct cj_group *group)
 
     for (unsigned round = 0;; round++) {
         int n = poll_all(group);
-        int status;
 
         if (n != 0)
             return n < 0 ? n : CJ_OK;
         if (group->clock.idle(group->clock.ctx, watch.until, round) == 0)
             continue;
-        status = look_around(group, &watch);
-        if (status != CJ_OK)
-            return status;
+        if (!look_around(group, &watch))
+            return poll_at_last(group, &watch);
     }
 }

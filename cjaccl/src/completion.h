@@ -13,7 +13,8 @@
 
 /*
  * Waits until at least one work request is complete. At least one has to be
- * outstanding. Fails at group->deadline, and a moment after a peer has gone.
+ * outstanding. Fails at group->deadline, and a moment after a peer has gone,
+ * but not without a last look at the queues.
  */
 int cji_await_completion(struct cj_group *group);
 

@@ -140,6 +140,7 @@ static int to_init(struct cj_group *group, int peer)
     attr.port_num = CJI_PORT;
     attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
                            IBV_ACCESS_REMOTE_WRITE;
+    errno = 0;
     err_no = cji_verbs_errno(group->verbs.modify_qp(
         connection->qp, &attr,
         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
@@ -210,6 +211,7 @@ static int to_rtr(struct cj_group *group, int peer,
     attr.ah_attr.grh.hop_limit = 1;
     attr.ah_attr.grh.sgid_index = (uint8_t)connection->device->gid_index;
     memcpy(attr.ah_attr.grh.dgid.raw, theirs->gid, sizeof theirs->gid);
+    errno = 0;
     err_no = cji_verbs_errno(
         group->verbs.modify_qp(connection->qp, &attr,
                                IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
@@ -233,6 +235,7 @@ static int to_rts(struct cj_group *group, int peer)
     memset(&attr, 0, sizeof attr);
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = CJI_PSN;
+    errno = 0;
     err_no = cji_verbs_errno(group->verbs.modify_qp(
         connection->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
     if (err_no == 0)

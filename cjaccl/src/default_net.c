@@ -29,6 +29,17 @@
 
 #define BACKLOG 64
 
+/* Where there is none, poll() says POLLHUP when the peer has closed. */
+#ifdef POLLRDHUP
+#define PEER_CLOSED POLLRDHUP
+#else
+#define PEER_CLOSED 0
+#endif
+
+/* One address of several gets its share of the time, between these. */
+#define LEAST_SHARE_NS ((int64_t)1000000000)
+#define LARGEST_SHARE_NS (5 * LEAST_SHARE_NS)
+
 /* For poll(): milliseconds to the deadline, rounded up; 0 when it passed. */
 static int milliseconds_to(int64_t deadline_ns)
 {
@@ -120,6 +131,8 @@ static int resolver_errno(int code)
         return EAGAIN;
     case EAI_MEMORY:
         return ENOMEM;
+    case EAI_FAIL:
+        return EIO;
     case EAI_SYSTEM:
         return errno != 0 ? errno : EIO;
     default:
@@ -173,24 +186,64 @@ static int net_listen(void *ctx, const char *host, uint16_t port)
     return end;
 }
 
+/* An error of the connection that was to be accepted, not of the listener. */
+static bool is_of_connection(int err_no)
+{
+    switch (err_no) {
+    case EINTR:
+    case ECONNABORTED:
+    case ECONNRESET:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ETIMEDOUT:
+#ifdef ENONET
+    case ENONET:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* One look: an end, or a negative errno. */
+static int accept_one(int listener)
+{
+    int fd = accept(listener, NULL, NULL);
+    int status;
+
+    if (fd < 0)
+        return -errno;
+    status = prepare(fd);
+    /* macOS lets no option be set on a connection that was reset already. */
+    if (status == -EINVAL)
+        status = -ECONNABORTED;
+    if (status < 0)
+        return give_up(fd, -status);
+    send_at_once(fd);
+    return fd;
+}
+
 static int net_accept(void *ctx, int listener, int64_t deadline_ns)
 {
     (void)ctx;
     for (;;) {
-        int fd = accept(listener, NULL, NULL);
+        int fd = accept_one(listener);
         int status;
 
-        if (fd >= 0) {
-            status = prepare(fd);
-            if (status < 0)
-                return give_up(fd, -status);
-            send_at_once(fd);
+        if (fd >= 0)
             return fd;
-        }
-        if (errno == EINTR || errno == ECONNABORTED)
+        if (is_of_connection(-fd)) {
+            /* The next may be good, but not for ever. */
+            if (milliseconds_to(deadline_ns) == 0)
+                return -ETIMEDOUT;
             continue;
-        if (!must_wait(errno))
-            return -errno;
+        }
+        if (!must_wait(-fd))
+            return fd;
         status = poll_one(listener, POLLIN, deadline_ns);
         if (status < 0)
             return status;
@@ -251,6 +304,31 @@ static int connect_to(const struct addrinfo *address, int64_t deadline_ns)
     return fd;
 }
 
+/*
+ * Until when that address of the list may be tried. One that nobody answers at
+ * (a name's IPv6 address where only IPv4 is routed) must not use up the time of
+ * the others, nor that of the next attempt.
+ */
+static int64_t share_of(const struct addrinfo *list, const struct addrinfo *one,
+                        int64_t deadline_ns)
+{
+    int64_t now = cji_default_clock.now_ns(NULL);
+    int64_t left = deadline_ns - now;
+    int64_t share;
+    int count = 0;
+
+    if (list->ai_next == NULL || deadline_ns <= now)
+        return deadline_ns;
+    for (; one != NULL; one = one->ai_next)
+        count++;
+    share = left / count;
+    if (share < LEAST_SHARE_NS)
+        share = LEAST_SHARE_NS;
+    if (share > LARGEST_SHARE_NS)
+        share = LARGEST_SHARE_NS;
+    return share < left ? now + share : deadline_ns;
+}
+
 static int net_connect(void *ctx, const char *host, uint16_t port,
                        int64_t deadline_ns)
 {
@@ -262,7 +340,7 @@ static int net_connect(void *ctx, const char *host, uint16_t port,
         return end;
     end = -ENOENT;
     for (struct addrinfo *a = list; a != NULL && end < 0; a = a->ai_next)
-        end = connect_to(a, deadline_ns);
+        end = connect_to(a, share_of(list, a, deadline_ns));
     freeaddrinfo(list);
     return end;
 }
@@ -336,18 +414,29 @@ static void net_close(void *ctx, int end)
     (void)close(end);
 }
 
+/*
+ * Bytes that wait to be read hide the end of the stream behind them, so poll()
+ * is asked, which sees past them on Linux and on macOS. A system where it does
+ * not tells the peer's end once they were read.
+ */
 static int net_alive(void *ctx, int end)
 {
+    struct pollfd fd = {.fd = end, .events = POLLIN | PEER_CLOSED};
     char byte;
     ssize_t n;
 
     (void)ctx;
+    /* Interrupted or not: what poll() did not say is asked for below. */
+    if (poll(&fd, 1, 0) == 0)
+        return 0;
     do {
         n = recv(end, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
-    if (n == 0)
+    if (n < 0 && !must_wait(errno))
+        return -errno;
+    if (n == 0 || (fd.revents & (PEER_CLOSED | POLLHUP)) != 0)
         return -EPIPE;
-    return n > 0 || must_wait(errno) ? 0 : -errno;
+    return 0;
 }
 
 static void net_peer_name(void *ctx, int end, char *name, size_t size)

@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct cji_destination) == 32, "JACCL's 32 bytes");
 #define CARD_QP_NUM 0x434a434c
 static const unsigned char card_text[14] = "cjaccl group 1";
 
-enum wish_index { WISH_BYTE = 14 };
+enum card_index { WISH_BYTE = 14, NARROW_BYTE = 15 };
 
 struct table {
     struct cji_destination of[CJ_MAX_RANKS * CJ_MAX_RANKS];
@@ -23,6 +23,16 @@ static bool wants_handshake(const struct cj_group *group)
         return group->wish == CJ_HANDSHAKE_ON;
     for (int i = 0; i < group->device_count; i++) {
         if (!group->devices[i].thunderbolt)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a queue holds one message only. */
+static bool is_narrow(const struct cj_group *group)
+{
+    for (int peer = 0; peer < group->size; peer++) {
+        if (peer != group->rank && group->connections[peer].window < CJI_SLOTS)
             return true;
     }
     return false;
@@ -40,6 +50,7 @@ static void describe(const struct cj_group *group, int peer,
         mine->qp_num = CARD_QP_NUM;
         memcpy(mine->gid, card_text, sizeof card_text);
         mine->gid[WISH_BYTE] = wants_handshake(group);
+        mine->gid[NARROW_BYTE] = is_narrow(group);
         return;
     }
     mine->lid = connection->device->lid;
@@ -97,6 +108,7 @@ static bool is_card(const struct cji_destination *card)
 static int settle_handshake(struct cj_group *group, const struct table *table)
 {
     bool wanted = false;
+    bool narrow = false;
 
     for (int rank = 0; rank < group->size; rank++) {
         const struct cji_destination *card =
@@ -104,6 +116,7 @@ static int settle_handshake(struct cj_group *group, const struct table *table)
 
         if (!is_card(card)) {
             group->handshake = false;
+            group->lockstep = false;
             if (group->wish != CJ_HANDSHAKE_ON)
                 return CJ_OK;
             return cji_fail(group, CJ_UNSUPPORTED, cji_about_peer(rank, 0),
@@ -113,8 +126,10 @@ static int settle_handshake(struct cj_group *group, const struct table *table)
                             rank);
         }
         wanted = wanted || card->gid[WISH_BYTE] != 0;
+        narrow = narrow || card->gid[NARROW_BYTE] != 0;
     }
     group->handshake = wanted;
+    group->lockstep = wanted && narrow;
     return CJ_OK;
 }
 

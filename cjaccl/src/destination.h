@@ -5,7 +5,8 @@
  * peer's list how to reach it.
  *
  * The one about oneself means nothing to JACCL. There, cjaccl says that it is
- * cjaccl and whether it wants the handshake.
+ * cjaccl, whether it wants the handshake, and whether one of its queues holds
+ * one message only.
  */
 #ifndef CJACCL_DESTINATION_H
 #define CJACCL_DESTINATION_H
@@ -22,7 +23,7 @@ struct cji_destination {
 
 /*
  * Tells every rank where this rank's queue pairs are, and stores where theirs
- * are, checked, at peers[rank]. Settles group->handshake.
+ * are, checked, at peers[rank]. Settles group->handshake and group->lockstep.
  */
 int cji_destinations_exchange(struct cj_group *group,
                               struct cji_destination peers[CJ_MAX_RANKS]);

@@ -8,6 +8,9 @@
 /* More entries than any device has: a longer table is a garbled answer. */
 #define GID_TABLE_MAX 1024
 
+/* A queue pair names its GID in 8 bits. */
+#define GID_INDEX_MAX 255
+
 static const char *port_state_name(int state)
 {
     switch (state) {
@@ -50,6 +53,7 @@ static int query_port(struct cj_group *group, struct cji_device *device,
     group->step = CJ_STEP_QUERY_PORT;
     /* The library's symbol may fill an older, shorter struct. */
     memset(&attr, 0, sizeof attr);
+    errno = 0;
     err_no = cji_verbs_errno(
         group->verbs.query_port(device->context, CJI_PORT, &attr));
     if (err_no != 0)
@@ -83,6 +87,16 @@ static bool is_ipv4_mapped(const union ibv_gid *gid)
     return memcmp(gid->raw, prefix, sizeof prefix) == 0;
 }
 
+static int fail_gid_index(struct cj_group *group,
+                          const struct cji_device *device, int index)
+{
+    return cji_fail(group, CJ_NO_DEVICE, cji_about_device(device->name, 0),
+                    "device %s has its first IPv4-mapped GID in entry %d, and "
+                    "a queue pair can use the entries 0 to %d only: remove "
+                    "addresses that its network interface does not need",
+                    device->name, index, GID_INDEX_MAX);
+}
+
 static int find_gid(struct cj_group *group, struct cji_device *device,
                     int count)
 {
@@ -99,6 +113,8 @@ static int find_gid(struct cj_group *group, struct cji_device *device,
         }
         if (!is_ipv4_mapped(&gid))
             continue;
+        if (i > GID_INDEX_MAX)
+            return fail_gid_index(group, device, i);
         device->gid = gid;
         device->gid_index = i;
         return CJ_OK;

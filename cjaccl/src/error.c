@@ -1,6 +1,7 @@
 #include "error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,12 +152,16 @@ static const char *errno_name(int err_no)
         return "EAGAIN";
     case EBUSY:
         return "EBUSY";
+    case ECONNABORTED:
+        return "ECONNABORTED";
     case ECONNREFUSED:
         return "ECONNREFUSED";
     case ECONNRESET:
         return "ECONNRESET";
     case EFAULT:
         return "EFAULT";
+    case EHOSTDOWN:
+        return "EHOSTDOWN";
     case EHOSTUNREACH:
         return "EHOSTUNREACH";
     case EINVAL:
@@ -165,6 +170,8 @@ static const char *errno_name(int err_no)
         return "EIO";
     case EMFILE:
         return "EMFILE";
+    case ENETDOWN:
+        return "ENETDOWN";
     case ENETUNREACH:
         return "ENETUNREACH";
     case ENFILE:
@@ -187,6 +194,8 @@ static const char *errno_name(int err_no)
         return "EPERM";
     case EPIPE:
         return "EPIPE";
+    case EPROTO:
+        return "EPROTO";
     case ETIMEDOUT:
         return "ETIMEDOUT";
     default:
@@ -198,6 +207,8 @@ int cji_verbs_errno(int answer)
 {
     if (answer >= 0)
         return answer;
+    if (answer != -1)
+        return answer == INT_MIN ? EIO : -answer;
     return errno > 0 ? errno : EIO;
 }
 

@@ -42,7 +42,8 @@ int cji_fail(struct cj_group *group, enum cj_status code,
 
 /*
  * The errno of a verbs call that answers 0 or an errno. Some answer -1 and set
- * errno instead.
+ * errno instead (so the caller has to set it to 0 before the call: one that was
+ * left from earlier must not be reported), some answer a negative errno.
  */
 int cji_verbs_errno(int answer);
 

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "side.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Before macOS 26.3, JACCL sends no message of more than one frame. */
@@ -65,6 +66,7 @@ static int post_receive(struct cj_group *group,
     work->id = work_id(group, false, peer, chunk);
     work->length = sge.length;
     wr.wr_id = work->id;
+    errno = 0;
     err_no = cji_verbs_errno(ibv_post_recv(connection->qp, &wr, &bad));
     if (err_no != 0)
         return fail_post(group, peer, "receive", err_no);
@@ -95,6 +97,7 @@ static int post_send(struct cj_group *group,
     work->id = work_id(group, true, peer, chunk);
     work->length = sge.length;
     wr.wr_id = work->id;
+    errno = 0;
     err_no = cji_verbs_errno(ibv_post_send(connection->qp, &wr, &bad));
     if (err_no != 0)
         return fail_post(group, peer, "send", err_no);
@@ -113,7 +116,7 @@ static int next_peer(const struct cj_group *group, int peer)
  */
 static size_t window(const struct cj_group *group)
 {
-    int least = CJI_SLOTS;
+    int least = group->lockstep ? 1 : CJI_SLOTS;
 
     for (int p = next_peer(group, -1); p < group->size; p = next_peer(group, p))
         if (group->connections[p].window < least)
@@ -138,17 +141,29 @@ static int post_receives(struct cj_group *group, struct cji_exchange *exchange)
     return CJ_OK;
 }
 
+/* The slot is free, and fewer than `room` sends are in the queue. */
+static bool has_room(const struct cji_connection *connection, size_t slot,
+                     size_t room)
+{
+    size_t outstanding = 0;
+
+    for (int i = 0; i < CJI_SLOTS; i++)
+        outstanding += connection->send_work[i].posted;
+    return !connection->send_work[slot].posted && outstanding < room;
+}
+
 static bool may_send(const struct cj_group *group,
                      const struct cji_exchange *exchange)
 {
     size_t chunk = exchange->sent;
+    size_t room = window(group);
 
-    if (chunk == exchange->chunks || chunk >= exchange->used + window(group))
+    if (chunk == exchange->chunks || chunk >= exchange->used + room)
         return false;
     if (group->handshake && chunk > exchange->used)
         return false;
     for (int p = next_peer(group, -1); p < group->size; p = next_peer(group, p))
-        if (group->connections[p].send_work[chunk % CJI_SLOTS].posted)
+        if (!has_room(&group->connections[p], chunk % CJI_SLOTS, room))
             return false;
     return true;
 }
@@ -163,16 +178,55 @@ static unsigned char *send_slot(const struct cj_group *group,
     return group->connections[owner].send_slot[chunk % CJI_SLOTS];
 }
 
+/* What ranks compare when they meet. */
+struct meeting {
+    uint32_t phase;
+    uint32_t step;
+    uint64_t digest;
+};
+
+static int meet(struct cj_group *group, const struct cji_exchange *exchange)
+{
+    struct meeting mine = {
+        .phase = group->phase,
+        .step = (uint32_t)group->step,
+        .digest = exchange->digest,
+    };
+    struct meeting all[CJ_MAX_RANKS];
+    int status = cji_side_gather(group, &mine, all, sizeof mine);
+
+    for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
+        if (memcmp(&all[rank], &mine, sizeof mine) != 0)
+            status = cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),
+                              "%s: rank %d does another operation, or the same "
+                              "with another type or count: every rank has to "
+                              "make the same calls in the same order",
+                              cj_strstep(group->step), rank);
+    }
+    return status;
+}
+
+/* Before a SEND that nothing else tells the peers to be ready for. */
+static int meet_if_due(struct cj_group *group,
+                       const struct cji_exchange *exchange)
+{
+    if (!group->handshake || (exchange->sent > 0 && !group->lockstep))
+        return CJ_OK;
+    return meet(group, exchange);
+}
+
 static int post_sends(struct cj_group *group, struct cji_exchange *exchange)
 {
     while (may_send(group, exchange)) {
         size_t chunk = exchange->sent;
         bool filled = false;
+        int status = meet_if_due(group, exchange);
 
+        if (status != CJ_OK)
+            return status;
         for (int p = next_peer(group, -1); p < group->size;
              p = next_peer(group, p)) {
             unsigned char *slot = send_slot(group, exchange, p, chunk);
-            int status;
 
             if (!filled)
                 exchange->fill(exchange, p, chunk, slot);
@@ -234,34 +288,6 @@ static bool is_finished(const struct cj_group *group,
     return true;
 }
 
-/* What ranks compare when they meet. */
-struct meeting {
-    uint32_t phase;
-    uint32_t step;
-    uint64_t digest;
-};
-
-static int meet(struct cj_group *group, const struct cji_exchange *exchange)
-{
-    struct meeting mine = {
-        .phase = group->phase,
-        .step = (uint32_t)group->step,
-        .digest = exchange->digest,
-    };
-    struct meeting all[CJ_MAX_RANKS];
-    int status = cji_side_gather(group, &mine, all, sizeof mine);
-
-    for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
-        if (memcmp(&all[rank], &mine, sizeof mine) != 0)
-            status = cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),
-                              "%s: rank %d does another operation, or the same "
-                              "with another type or count: every rank has to "
-                              "make the same calls in the same order",
-                              cj_strstep(group->step), rank);
-    }
-    return status;
-}
-
 int cji_exchange_run(struct cj_group *group, struct cji_exchange *exchange)
 {
     int status;
@@ -269,8 +295,6 @@ int cji_exchange_run(struct cj_group *group, struct cji_exchange *exchange)
     exchange->posted = exchange->sent = exchange->used = 0;
     group->phase = group->phase == UINT32_MAX ? 1 : group->phase + 1;
     status = post_receives(group, exchange);
-    if (status == CJ_OK && group->handshake)
-        status = meet(group, exchange);
     while (status == CJ_OK && !is_finished(group, exchange)) {
         status = post_sends(group, exchange);
         if (status == CJ_OK)

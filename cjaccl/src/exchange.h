@@ -7,7 +7,8 @@
  * chunk may fill only a part. The sender zeroes the rest.
  *
  * Chunk i uses slot i % 2. Receives are posted up to 2 chunks ahead of the last
- * chunk that was used up; a chunk is used up when it has come from every peer.
+ * chunk that was used up (1 where a queue holds no more); a chunk is used up
+ * when it has come from every peer.
  *
  *   without handshake: chunk i is sent as soon as the slot's last send is
  *     complete and its content not needed any more. Where the device holds a
@@ -19,6 +20,11 @@
  *     is sent when the chunks before it have been used up here, which is after
  *     the receive of chunk i + 1 was posted. So who gets a peer's chunk i knows
  *     that this peer is ready for chunk i + 1.
+ *
+ *   with handshake, and a queue somewhere in the group that holds one message
+ *     only: that rank cannot post chunk i + 1 before chunk i has come, so its
+ *     chunk i says nothing about it. All ranks then go in lockstep: they post
+ *     one receive and meet on the side channel before each chunk.
  *
  * A wait ends with a completion, at the group's deadline, or some time after a
  * peer has closed its side channel: not at once, because a peer that is through

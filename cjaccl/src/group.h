@@ -95,6 +95,7 @@ struct cj_group {
     struct cji_connection connections[CJ_MAX_RANKS]; /* by peer */
 
     bool handshake;
+    bool lockstep;  /* with the handshake: before every chunk, not only once */
     uint32_t phase; /* number of the exchange that runs or ran last */
 
     int release_failures;

@@ -3,6 +3,7 @@
 #include "error.h"
 #include "side.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static void note(struct cj_group *group, const char *verb, const char *device,
@@ -24,6 +25,7 @@ static void release_qps(struct cj_group *group)
 
         if (connection->qp == NULL)
             continue;
+        errno = 0;
         note(group, "destroy_qp", connection->device->name,
              cji_verbs_errno(group->verbs.destroy_qp(connection->qp)));
         connection->qp = NULL;
@@ -38,6 +40,7 @@ static void release_mrs(struct cj_group *group)
 
         if (device->mr == NULL)
             continue;
+        errno = 0;
         err_no = cji_verbs_errno(group->verbs.dereg_mr(device->mr));
         note(group, "dereg_mr", device->name, err_no);
         device->mr_stuck = err_no != 0;
@@ -52,6 +55,7 @@ static void release_cqs(struct cj_group *group)
 
         if (connection->cq == NULL)
             continue;
+        errno = 0;
         note(group, "destroy_cq", connection->device->name,
              cji_verbs_errno(group->verbs.destroy_cq(connection->cq)));
         connection->cq = NULL;
@@ -65,6 +69,7 @@ static void release_pds(struct cj_group *group)
 
         if (device->pd == NULL)
             continue;
+        errno = 0;
         note(group, "dealloc_pd", device->name,
              cji_verbs_errno(group->verbs.dealloc_pd(device->pd)));
         device->pd = NULL;
@@ -80,6 +85,7 @@ static void release_contexts(struct cj_group *group)
 
         if (device->context == NULL)
             continue;
+        errno = 0;
         err_no = cji_verbs_errno(group->verbs.close_device(device->context));
         note(group, "close_device", device->name, err_no);
         if (err_no == 0)

@@ -83,35 +83,100 @@ static int recv_all(struct cj_group *group, int peer, void *data, size_t size)
     return CJ_OK;
 }
 
-/* The peers whose blocks are not complete yet; how much of each is here. */
+/* How often those are looked at whose unread bytes hide what comes after. */
+#define LOOK_NS ((int64_t)1000000000)
+
+/* The peers' blocks; how much of each is here. */
 struct collection {
     unsigned char *all;
     size_t size;
     size_t got[CJ_MAX_RANKS];
+    bool ahead[CJ_MAX_RANKS]; /* sent more than its block */
 };
 
-/* Waits for any of the incomplete peers: its rank, or a negative status. */
+static bool is_complete(const struct collection *all, int rank)
+{
+    return all->got[rank] == all->size;
+}
+
+static int first_incomplete(const struct cj_group *group,
+                            const struct collection *all)
+{
+    int rank = 1;
+
+    while (rank < group->size - 1 && is_complete(all, rank))
+        rank++;
+    return rank;
+}
+
+/* Until when to wait: those who are ahead are not waited for, but looked at. */
+static int64_t next_look(const struct cj_group *group,
+                         const struct collection *all)
+{
+    for (int rank = 1; rank < group->size; rank++) {
+        int64_t now;
+
+        if (!all->ahead[rank])
+            continue;
+        now = group->clock.now_ns(group->clock.ctx);
+        return group->deadline - now > LOOK_NS ? now + LOOK_NS
+                                               : group->deadline;
+    }
+    return group->deadline;
+}
+
+static int look_at_those_ahead(struct cj_group *group,
+                               const struct collection *all)
+{
+    for (int rank = 1; rank < group->size; rank++) {
+        if (all->ahead[rank] &&
+            group->net.alive(group->net.ctx, group->ends[rank]) != 0)
+            return cji_side_fail_gone(group, rank, 0);
+    }
+    return CJ_OK;
+}
+
+/*
+ * Waits for any of the peers: its rank, 0 to look again, or a negative status.
+ * Also for those
+ * whose block is complete: they wait for the answer, so all that can come from
+ * them is the end of their connection.
+ */
 static int wait_for_any(struct cj_group *group, const struct collection *all)
 {
     int ends[CJ_MAX_RANKS];
     int ranks[CJ_MAX_RANKS] = {0};
+    int64_t until = next_look(group, all);
     int count = 0;
     int ready;
 
     for (int rank = 1; rank < group->size; rank++) {
-        if (all->got[rank] == all->size)
+        if (all->ahead[rank])
             continue;
         ends[count] = group->ends[rank];
         ranks[count++] = rank;
     }
-    ready = group->net.wait(group->net.ctx, ends, count, group->deadline);
+    ready = group->net.wait(group->net.ctx, ends, count, until);
+    if (ready == -ETIMEDOUT && until < group->deadline)
+        return look_at_those_ahead(group, all);
     if (ready < 0)
-        return cji_side_fail_gone(group, ranks[0], -ready);
+        return cji_side_fail_gone(group, first_incomplete(group, all), -ready);
     if (ready >= count)
         return cji_fail(group, CJ_NETWORK, cji_about_none(0),
                         "the side channel's wait answered %d of %d connections",
                         ready, count);
     return ranks[ready];
+}
+
+/* A peer stirs that has sent its block: it has gone, or is ahead of us. */
+static int look_after(struct cj_group *group, struct collection *all, int rank)
+{
+    int status = group->net.alive(group->net.ctx, group->ends[rank]);
+
+    if (status != 0)
+        return cji_side_fail_gone(group, rank, 0);
+    all->ahead[rank] = true;
+    return CJ_OK;
 }
 
 static int collect(struct cj_group *group, struct collection *all)
@@ -124,6 +189,15 @@ static int collect(struct cj_group *group, struct collection *all)
 
         if (rank < 0)
             return rank;
+        if (rank == 0)
+            continue;
+        if (is_complete(all, rank)) {
+            int status = look_after(group, all, rank);
+
+            if (status != CJ_OK)
+                return status;
+            continue;
+        }
         n = group->net.recv(group->net.ctx, group->ends[rank],
                             all->all + (size_t)rank * all->size +
                                 all->got[rank],
@@ -131,7 +205,7 @@ static int collect(struct cj_group *group, struct collection *all)
         if (n <= 0)
             return cji_side_fail_gone(group, rank, (int)-n);
         all->got[rank] += (size_t)n;
-        if (all->got[rank] == all->size)
+        if (is_complete(all, rank))
             incomplete--;
     }
     return CJ_OK;

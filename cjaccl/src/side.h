@@ -9,6 +9,10 @@
  * client that is silent, or leaves before it has said its rank, is not one of
  * ours: it is dropped and the group still starts. One that says a rank which
  * does not exist, or which is taken, is an error: a group is started wrongly.
+ * Not taken is the rank of one that came and left again while others were
+ * waited for: it has been restarted, and the new one gets its place. One that
+ * stays away is told in the error when the time is over, or by the first
+ * all-gather.
  */
 #ifndef CJACCL_SIDE_H
 #define CJACCL_SIDE_H
@@ -23,7 +27,8 @@ void cji_side_close(struct cj_group *group);
 
 /*
  * All-gather of `size` bytes from every rank, into `all`, in rank order, until
- * group->deadline. A peer that leaves is noticed while others are waited for.
+ * group->deadline. A peer that leaves is noticed while others are waited for,
+ * also when its own bytes are all here.
  */
 int cji_side_gather(struct cj_group *group, const void *mine, void *all,
                     size_t size);

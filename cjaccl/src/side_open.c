@@ -49,6 +49,13 @@ static void drop_client(struct cj_group *group, struct door *door, int index)
     remove_client(door, index);
 }
 
+/* A rank that came, and whose connection is closed by now. */
+static bool has_left(const struct cj_group *group, int rank)
+{
+    return group->ends[rank] >= 0 &&
+           group->net.alive(group->net.ctx, group->ends[rank]) != 0;
+}
+
 static int seat_client(struct cj_group *group, struct door *door, int index)
 {
     struct pending *client = &door->clients[index];
@@ -64,14 +71,17 @@ static int seat_client(struct cj_group *group, struct door *door, int index)
                         "the ranks 0 to %d, 0 being this one: start it with "
                         "its own rank and with the same device file",
                         name, (int)rank, group->size - 1);
-    if (group->ends[rank] >= 0)
+    if (group->ends[rank] >= 0 && !has_left(group, rank))
         return cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),
                         "%s says that it is rank %d, as another process did "
                         "before: every process needs a rank of its own",
                         name, (int)rank);
     group->step = CJ_STEP_ACCEPT;
+    if (group->ends[rank] >= 0)
+        group->net.close(group->net.ctx, group->ends[rank]);
+    else
+        door->missing--;
     group->ends[rank] = client->end;
-    door->missing--;
     remove_client(door, index);
     return CJ_OK;
 }
@@ -128,49 +138,78 @@ static int64_t next_deadline(const struct cj_group *group,
     return deadline;
 }
 
-static void drop_silent_clients(struct cj_group *group, struct door *door,
-                                int64_t now)
+/* What they said in time counts, even if this rank had no time to listen. */
+static int drop_silent_clients(struct cj_group *group, struct door *door,
+                               int64_t now)
 {
     for (int i = door->count - 1; i >= 0; i--) {
-        if (door->clients[i].deadline <= now)
+        int end = door->clients[i].end;
+        int status;
+
+        if (door->clients[i].deadline > now)
+            continue;
+        status = hear_client(group, door, i, now);
+        if (status != CJ_OK)
+            return status;
+        if (i < door->count && door->clients[i].end == end)
             drop_client(group, door, i);
     }
+    return CJ_OK;
+}
+
+struct rank_list {
+    int first;
+    int count;
+    char text[64];
+};
+
+static void add_rank(struct rank_list *list, int rank)
+{
+    size_t used = strlen(list->text);
+
+    if (list->count++ == 0)
+        list->first = rank;
+    (void)snprintf(list->text + used, sizeof list->text - used, "%s%d",
+                   used == 0 ? "" : ", ", rank);
 }
 
 static int fail_missing(struct cj_group *group, const struct door *door)
 {
-    char missing[64] = "";
+    struct rank_list missing = {.count = 0};
+    struct rank_list left = {.count = 0};
+    char leavers[128] = "";
     char strays[192] = "";
-    size_t used = 0;
-    int first = -1;
 
     for (int rank = 1; rank < group->size; rank++) {
-        if (group->ends[rank] >= 0)
-            continue;
-        if (first < 0)
-            first = rank;
-        used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%d",
-                                 used == 0 ? "" : ", ", rank);
+        if (group->ends[rank] < 0)
+            add_rank(&missing, rank);
+        else if (has_left(group, rank))
+            add_rank(&left, rank);
     }
+    if (left.count > 0)
+        (void)snprintf(leavers, sizeof leavers,
+                       " (and rank%s %s came and went away again)",
+                       left.count == 1 ? "" : "s", left.text);
     if (door->dropped > 0)
         (void)snprintf(strays, sizeof strays,
                        " (dropped %d connection%s that did not say a rank, "
                        "the last from %s)",
                        door->dropped, door->dropped == 1 ? "" : "s",
                        door->last_dropped);
-    return cji_fail(group, CJ_TIMEOUT, cji_about_peer(first, 0),
-                    "rank%s %s did not connect to rank 0 within %.3g s%s: are "
-                    "they started, and can they reach the coordinator's "
+    return cji_fail(group, CJ_TIMEOUT, cji_about_peer(missing.first, 0),
+                    "rank%s %s did not connect to rank 0 within %.3g s%s%s: "
+                    "are they started, and can they reach the coordinator's "
                     "address?",
-                    door->missing == 1 ? "" : "s", missing,
-                    (double)group->timeout / 1e9, strays);
+                    missing.count == 1 ? "" : "s", missing.text,
+                    (double)group->timeout / 1e9, leavers, strays);
 }
 
-/* One wait and what follows from it. */
+/* One wait and what follows from it. The time counts also while many come. */
 static int serve_door(struct cj_group *group, struct door *door)
 {
     int ends[PENDING_MAX + 1];
     int count = 0;
+    int status = CJ_OK;
     int ready;
     int64_t now;
 
@@ -188,13 +227,14 @@ static int serve_door(struct cj_group *group, struct door *door)
                         "rank 0 cannot wait for the other ranks: %s",
                         cji_errno_text(ready < 0 ? -ready : 0).text);
     if (ready >= 0 && ready < door->count)
-        return hear_client(group, door, ready, now);
-    if (ready >= 0)
-        return admit_client(group, door, now);
-    if (now >= group->deadline)
-        return fail_missing(group, door);
-    drop_silent_clients(group, door, now);
-    return CJ_OK;
+        status = hear_client(group, door, ready, now);
+    else if (ready >= 0)
+        status = admit_client(group, door, now);
+    if (status == CJ_OK)
+        status = drop_silent_clients(group, door, now);
+    if (status == CJ_OK && door->missing > 0 && now >= group->deadline)
+        status = fail_missing(group, door);
+    return status;
 }
 
 static int accept_all(struct cj_group *group, struct door *door)
@@ -207,6 +247,16 @@ static int accept_all(struct cj_group *group, struct door *door)
     for (int i = 0; i < door->count; i++)
         group->net.close(group->net.ctx, door->clients[i].end);
     return status;
+}
+
+/* Of a transport that was given a name: ENOENT is about no file. */
+static struct cji_errno_text address_error_text(int err_no)
+{
+    struct cji_errno_text text = cji_errno_text(err_no);
+
+    if (err_no == ENOENT)
+        (void)snprintf(text.text, sizeof text.text, "the name is unknown");
+    return text;
 }
 
 static int open_as_coordinator(struct cj_group *group,
@@ -224,7 +274,7 @@ static int open_as_coordinator(struct cj_group *group,
                         "coordinator has to be an address of rank 0's machine "
                         "and the port has to be free",
                         address->host, address->port,
-                        cji_errno_text(-door.listener).text);
+                        address_error_text(-door.listener).text);
     status = accept_all(group, &door);
     group->net.close(group->net.ctx, door.listener);
     return status;
@@ -271,7 +321,7 @@ static int connect_to_coordinator(struct cj_group *group,
             return cji_fail(group, CJ_NETWORK, cji_about_peer(0, -end),
                             "cannot connect to the coordinator %s port %u: %s",
                             address->host, address->port,
-                            cji_errno_text(-end).text);
+                            address_error_text(-end).text);
         if (now >= group->deadline)
             return cji_fail(group, CJ_TIMEOUT, cji_about_peer(0, -end),
                             "the coordinator %s port %u could not be reached "

@@ -40,7 +40,8 @@
  * Lost messages. A Thunderbolt device holds a SEND back until its peer has
  * posted a receive. Others drop it (soft-RoCE's UC). There, the ranks meet on
  * the side channel before an operation's first SEND, and later ones are sent
- * only to a peer that is known to have posted (see enum cj_handshake).
+ * only to a peer that is known to have posted (see enum cj_handshake). Where a
+ * device grants a queue of one message only, they meet before every SEND.
  *
  * Hooks. The verbs, the dynamic loader, the clock, the allocator and the side
  * channel's transport come in through the configuration, each with a default.
@@ -234,11 +235,16 @@ struct cj_net {
     void *ctx;
     /* A listener at that address: an end. */
     int (*listen)(void *ctx, const char *host, uint16_t port);
-    /* The next connection of a listener: an end. */
+    /*
+     * The next connection of a listener: an end. One that failed before it was
+     * accepted is passed over.
+     */
     int (*accept)(void *ctx, int listener, int64_t deadline_ns);
     /*
      * One attempt to connect: an end. cjaccl repeats it, with pauses, as long
-     * as nobody listens (-ECONNREFUSED and the like).
+     * as nobody listens (-ECONNREFUSED and the like). Of a host with several
+     * addresses each gets a share of the time: one where nobody answers does
+     * not use up all of it. -ENOENT, here and of listen: no such host.
      */
     int (*connect)(void *ctx, const char *host, uint16_t port,
                    int64_t deadline_ns);
@@ -257,8 +263,9 @@ struct cj_net {
     /* Never fails. The peer sees the end of the stream. */
     void (*close)(void *ctx, int end);
     /*
-     * 0 while the peer has not closed, a negative errno once it has; consumes
-     * nothing and does not wait.
+     * 0 while the peer has not closed, a negative errno once it has, also when
+     * bytes are still to be read (the default: on Linux and macOS; elsewhere
+     * maybe only after they were read); consumes nothing and does not wait.
      */
     int (*alive)(void *ctx, int end);
     /* Writes a name of the peer, e.g. "10.0.0.2:50014"; never fails. */
