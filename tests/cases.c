@@ -309,14 +309,33 @@ static void c4_a_peer_that_goes_after_any_byte_is_an_error(void **state)
     cjaccl_says("channel 1 close 40\nrun init\n", 0, "exchange");
 }
 
+/* Of what rank 1 sends to start: its rank, a length, its list, and a digest;
+ * the barrier after that carries nothing. Rank 0 sends each of them to all. */
+static void c4_every_garbled_byte_of_a_start_is_an_error(void **state)
+{
+    static const char *const profiles[] = {"thunderbolt", "rxe"};
+    char text[160];
+    (void)state;
+    for (int ranks = 2; ranks <= 4; ranks++)
+        for (int rank = 0; rank < ranks; rank++)
+            for (int n = 0; n < 12 + ranks * 32; n++) {
+                snprintf(text, sizeof text,
+                         "profile %s\nranks %d mesh\nchannel %d garble %d\n"
+                         "run init\nrun all_sum float32 1024\nrun barrier\n",
+                         profiles[n % 2], ranks, rank, n);
+                expect("cjaccl", text, SCN_ERROR, "error in init");
+            }
+}
+
 static void c4_no_garbled_byte_is_worse_than_an_error(void **state)
 {
-    char text[128];
+    char text[160];
     (void)state;
-    for (int rank = 0; rank < 2; rank++)
-        for (int n = 0; n < 176; n++) {
+    for (int rank = 0; rank < 3; rank++)
+        for (int n = 0; n < 1200; n += rank ? 1 : 3) {
             snprintf(text, sizeof text,
-                     "channel %d garble %d\nrun init\nrun all_sum float32 8\n",
+                     "profile rxe\nranks 3 mesh\nchannel %d garble %d\n"
+                     "run init\nrun all_sum float32 8\nrun barrier\n",
                      rank, n);
             run("cjaccl", text); /* which checks the promises */
         }
@@ -411,6 +430,7 @@ int main(void)
         cmocka_unit_test(c1_c2_any_rank_but_the_right_one_is_named),
         cmocka_unit_test(c3_any_length_but_the_right_one_is_an_error),
         cmocka_unit_test(c4_a_peer_that_goes_after_any_byte_is_an_error),
+        cmocka_unit_test(c4_every_garbled_byte_of_a_start_is_an_error),
         cmocka_unit_test(c4_no_garbled_byte_is_worse_than_an_error),
         cmocka_unit_test(a1_every_error_status_is_an_error),
         cmocka_unit_test(

@@ -133,6 +133,35 @@ static int settle_handshake(struct cj_group *group, const struct table *table)
     return CJ_OK;
 }
 
+/* Rank 0 hands everybody's list to everybody, one's own included. */
+static int check_own(struct cj_group *group, const struct table *table,
+                     const struct cji_destination *mine)
+{
+    size_t bytes = (size_t)group->size * sizeof *mine;
+
+    if (memcmp(&table->of[group->rank * group->size], mine, bytes) == 0)
+        return CJ_OK;
+    return cji_fail(group, CJ_PROTOCOL, cji_about_peer(0, 0),
+                    "what rank %d told rank 0 came back changed: the side "
+                    "channel between them alters bytes, which no network "
+                    "should; start again",
+                    group->rank);
+}
+
+/* FNV-1a. Never 0, which is what a JACCL rank sends in its place. */
+static int32_t digest(const struct cj_group *group, const struct table *table)
+{
+    const unsigned char *bytes = (const unsigned char *)table->of;
+    size_t count =
+        (size_t)group->size * (size_t)group->size * sizeof table->of[0];
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 16777619u;
+    return hash == 0 || hash > INT32_MAX ? (int32_t)(hash % INT32_MAX) + 1
+                                         : (int32_t)hash;
+}
+
 int cji_destinations_exchange(struct cj_group *group,
                               struct cji_destination peers[CJ_MAX_RANKS])
 {
@@ -147,6 +176,8 @@ int cji_destinations_exchange(struct cj_group *group,
     if (status == CJ_OK)
         status = cji_side_gather(group, mine, table.of,
                                  (size_t)group->size * sizeof *mine);
+    if (status == CJ_OK)
+        status = check_own(group, &table, mine);
     for (int peer = 0; status == CJ_OK && peer < group->size; peer++) {
         peers[peer] = table.of[peer * group->size + group->rank];
         if (peer != group->rank)
@@ -154,5 +185,6 @@ int cji_destinations_exchange(struct cj_group *group,
     }
     if (status == CJ_OK)
         status = settle_handshake(group, &table);
+    group->digest = digest(group, &table);
     return status;
 }

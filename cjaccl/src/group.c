@@ -74,15 +74,35 @@ static int load_verbs(struct cj_group *group, const struct cj_config *config)
     return CJ_OK;
 }
 
-/* JACCL meets twice here, so that is what its ranks expect. */
+/* Have all cjaccl ranks been told the same? A JACCL rank says 0 here. */
+static int compare_digests(struct cj_group *group, const int32_t *all)
+{
+    for (int rank = 0; rank < group->size; rank++) {
+        if (all[rank] != 0 && all[rank] != group->digest)
+            return cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),
+                            "rank %d and rank %d were told different addresses "
+                            "of the group: the side channel alters bytes, "
+                            "which no network should; start again",
+                            group->rank, rank);
+    }
+    return CJ_OK;
+}
+
+/*
+ * JACCL meets twice here and does not look at what is said, so that is what its
+ * ranks expect; cjaccl uses the first time to see that all know the same.
+ */
 static int start_barrier(struct cj_group *group)
 {
-    int32_t mine = 0;
+    int32_t mine = group->digest;
     int32_t all[CJ_MAX_RANKS];
     int status;
 
     group->step = CJ_STEP_START_BARRIER;
     status = cji_side_gather(group, &mine, all, sizeof mine);
+    if (status == CJ_OK)
+        status = compare_digests(group, all);
+    mine = 0;
     if (status == CJ_OK)
         status = cji_side_gather(group, &mine, all, sizeof mine);
     return status;

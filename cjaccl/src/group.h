@@ -96,6 +96,7 @@ struct cj_group {
 
     bool handshake;
     bool lockstep;  /* with the handshake: before every chunk, not only once */
+    int32_t digest; /* of what the ranks told each other at start-up */
     uint32_t phase; /* number of the exchange that runs or ran last */
 
     int release_failures;
