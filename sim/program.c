@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/sanitizer.h"
+
 static void failed(struct sim_rank *rank, const char *what,
                    const struct sim_failure *failure)
 {
@@ -68,6 +70,8 @@ static int run_all_sum(struct sim_rank *rank, void *group, unsigned operation,
         failed(rank, "all_sum", &failure);
         return -1;
     }
+    if (!sim.options->subject->fixed)
+        sanitizer_initialised(output, bytes);
     if (sim_data_is_sum(output, sim_rank_size(rank), operation, count, type))
         return 0;
     snprintf(title, sizeof title, "wrong data in all_sum");
