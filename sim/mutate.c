@@ -364,6 +364,15 @@ static void change_order(const struct change *change, struct scn_statement *s,
                     : scn_random_below(change->random, 64);
 }
 
+/* A large collective takes long, and so does everything that a fuzzer then
+ * makes of it: seldom. */
+static int any_size_of_count(struct scn_random *random)
+{
+    if (one_in(random, 2048))
+        return SCN_COUNT_MAX;
+    return one_in(random, 32) ? 131072 : 8192;
+}
+
 static void change_run(const struct change *change, struct scn_statement *s,
                        int field)
 {
@@ -372,9 +381,9 @@ static void change_run(const struct change *change, struct scn_statement *s,
         s->u.run.operation = (enum scn_operation)below(random, 4);
     else if (field == 1)
         s->u.run.type = (enum scn_type)below(random, SCN_TYPE_COUNT);
-    else /* a large collective takes long: seldom */
-        s->u.run.count = number_near(
-            random, s->u.run.count, one_in(random, 32) ? SCN_COUNT_MAX : 16384);
+    else
+        s->u.run.count =
+            number_near(random, s->u.run.count, any_size_of_count(random));
 }
 
 static void change_expect(const struct change *change, struct scn_statement *s,
