@@ -32,9 +32,9 @@
 /* Slots within a block start at multiples of this. */
 #define PART ((size_t)131072)
 #define MESSAGE (4 * PART) /* the largest message of any subject */
-/* Pages stay from run to run up to here; a run that took more is rare, and
- * keeping all that such runs ever touched would grow without end. */
-#define KEPT_BYTES ((size_t)32 << 20)
+/* Pages stay from run to run until so much was written, run for run: keeping
+ * all that any run ever touched would grow without end. */
+#define KEPT_BYTES ((size_t)64 << 20)
 /* Poisoning all of a large block costs as much as touching it. Its head is
  * where a stray access starts. */
 #define POISON_BYTES ((size_t)256)
@@ -107,8 +107,10 @@ static bool may_be_written(const struct sim_block *block, size_t offset)
     return !block->seen || (block->parts >> part_bit(offset) & 1) != 0;
 }
 
-SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
+/* Returns how many bytes it had to clear. */
+SANITIZER_SKIPS static size_t clear_block(const struct sim_block *block)
 {
+    size_t cleared = 0;
     for (size_t part = 0; part < block->size; part += PART) {
         size_t end = block->size - part < PART ? block->size : part + PART;
         if (!may_be_written(block, part))
@@ -118,8 +120,10 @@ SANITIZER_SKIPS static void clear_block(const struct sim_block *block)
             if (!written(block->address + at, size))
                 break;
             memset(block->address + at, 0, size);
+            cleared += size;
         }
     }
+    return cleared;
 }
 
 /* A verb was given this memory. A whole region says nothing of its parts. */
@@ -134,19 +138,20 @@ static void see(struct sim_block *block, size_t offset, size_t length)
 static void clear_all(struct sim_rank *rank)
 {
     for (int i = 0; i < rank->block_count; i++)
-        clear_block(&rank->blocks[i]);
+        rank->arena_written += clear_block(&rank->blocks[i]);
 }
 
 /* New pages in the old ones' place: they are zero, and the old ones are given
  * back. (MADV_DONTNEED would do on Linux; on macOS it does not zero.) */
 static void replace_pages(struct sim_rank *rank)
 {
-    size_t bytes = (rank->arena_used + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
+    size_t bytes = (rank->arena_reach + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
     void *fresh =
         mmap(rank->arena, bytes, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (fresh == MAP_FAILED)
-        memset(rank->arena, 0, rank->arena_used);
+        return; /* the old ones stay, cleared */
+    rank->arena_written = rank->arena_reach = 0;
 }
 
 void sim_memory_reset(struct sim_rank *rank)
@@ -157,10 +162,11 @@ void sim_memory_reset(struct sim_rank *rank)
         if (block->size < PAGE)
             sanitizer_unpoison(block->address + block->size, GAP);
     }
-    if (rank->arena_used > KEPT_BYTES)
+    if (rank->arena_used > rank->arena_reach)
+        rank->arena_reach = rank->arena_used;
+    clear_all(rank);
+    if (rank->arena_written > KEPT_BYTES)
         replace_pages(rank);
-    else
-        clear_all(rank);
     rank->block_count = rank->block_hint = 0;
     rank->arena_used = 0;
 }

@@ -86,6 +86,8 @@ struct sim_rank {
 
     char *arena; /* reserved, see memory.c */
     size_t arena_used;
+    size_t arena_written; /* over all runs since its pages were new */
+    size_t arena_reach;   /* the most that was used since then */
     struct sim_block *blocks;
     int block_count, block_hint;
 
