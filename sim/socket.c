@@ -64,6 +64,8 @@ static struct sim_socket *other_end(const struct sim_socket *socket)
 
 static int append(struct sim_socket *socket, const void *data, size_t length)
 {
+    if (length == 0)
+        return 0;
     if (socket->head > 0 && socket->head == socket->length)
         socket->head = socket->length = 0;
     if (socket->length + length > socket->room) {
