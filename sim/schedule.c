@@ -135,7 +135,14 @@ static struct sim_rank *next_runnable(void)
 /* Everybody waits: time jumps to the next deadline. false: there is none. */
 static bool advance_time(void)
 {
-    int64_t next = vf_world_advance(sim.world);
+    int64_t next;
+    bool waits = false;
+    /* Late completions that nobody waits for take nobody's time. */
+    for (int i = 0; i < sim.rank_count; i++)
+        waits = waits || sim.ranks[i].state == SIM_WAITING;
+    if (!waits)
+        return false;
+    next = vf_world_advance(sim.world);
     if (next < 0)
         next = SIM_FOREVER;
     for (int i = 0; i < sim.rank_count; i++)

@@ -371,6 +371,15 @@ static void a2_any_lost_completion_is_an_error_that_names_the_peer(void **state)
         }
 }
 
+/* Completions that come when all is over are nobody's time. */
+static void a2_late_completions_do_not_count_against_a_deadline(void **state)
+{
+    (void)state;
+    run("cjaccl", "profile rxe\nfault 0 completion 1+ delay 544179\nrun init\n"
+                  "run all_sum int32 2233\nrun init\n"
+                  "run all_sum int32 2233\n");
+}
+
 static void a3_a_poll_that_fails_is_an_error(void **state)
 {
     (void)state;
@@ -435,6 +444,7 @@ int main(void)
         cmocka_unit_test(a1_every_error_status_is_an_error),
         cmocka_unit_test(
             a2_any_lost_completion_is_an_error_that_names_the_peer),
+        cmocka_unit_test(a2_late_completions_do_not_count_against_a_deadline),
         cmocka_unit_test(a3_a_poll_that_fails_is_an_error),
         cmocka_unit_test(
             a4_a_peer_that_dies_at_any_call_is_an_error_on_the_others),
