@@ -11,6 +11,9 @@ static const char help[] =
     "\n"
     "usage: verbfault SUBCOMMAND [OPTIONS] [FILE...]\n"
     "\n"
+    "  run COMMAND...    run a program on mock devices, a process for each "
+    "rank,\n"
+    "                    and report what it does wrong\n"
     "  replay FILE...    run scenarios on every subject and compare what "
     "became\n"
     "                    of them with what the file expects\n"
@@ -32,15 +35,15 @@ static const char help[] =
     "  verbfault replay first.scn\n"
     "  verbfault trace --subject legacy-2026-08-22 first.scn\n"
     "\n"
-    "verbfault SUBCOMMAND --help says more about each. Exit code: 0 fine,\n"
+    "verbfault help SUBCOMMAND says more about each. Exit code: 0 fine,\n"
     "1 findings, 2 usage or bad input, 3 the machine lacks something.\n";
 
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } subcommands[] = {
-    {"fmt", cli_fmt},       {"list", cli_list},   {"minimize", cli_minimize},
-    {"replay", cli_replay}, {"trace", cli_trace},
+    {"fmt", cli_fmt},       {"list", cli_list}, {"minimize", cli_minimize},
+    {"replay", cli_replay}, {"run", cli_run},   {"trace", cli_trace},
 };
 
 /* Results that did not reach the disk or the pipe are no results. */
@@ -52,24 +55,39 @@ static bool written(void)
     return false;
 }
 
+static int run_subcommand(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
+        if (strcmp(argv[0], subcommands[i].name) == 0) {
+            int code = subcommands[i].run(argc, argv);
+            sim_shutdown();
+            return written() ? code : CLI_ENVIRONMENT;
+        }
+    return cli_usage(NULL, "no subcommand \"%s\"", argv[0]);
+}
+
+/* `help` alone, or of a subcommand: what its --help prints. */
+static int print_help(int argc, char **argv)
+{
+    static char option[] = "--help";
+    char *arguments[] = {argv[argc - 1], option, NULL};
+    if (argc > 1)
+        return run_subcommand(2, arguments);
+    fputs(help, stdout);
+    return CLI_FINE;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
         return cli_usage(NULL, "a subcommand is missing");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        fputs(help, stdout);
-        return CLI_FINE;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return print_help(1, argv);
+    if (strcmp(argv[1], "help") == 0)
+        return print_help(argc > 2 ? 2 : 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0) {
         puts("verbfault 0.1.0");
         return CLI_FINE;
     }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        if (strcmp(argv[1], subcommands[i].name) == 0) {
-            int code = subcommands[i].run(argc - 1, argv + 1);
-            sim_shutdown();
-            return written() ? code : CLI_ENVIRONMENT;
-        }
-    return cli_usage(NULL, "no subcommand \"%s\"", argv[1]);
+    return run_subcommand(argc - 1, argv + 1);
 }

@@ -120,6 +120,30 @@ static void any_address(const struct change *change, char *word)
     strcpy(word, ONE_OF(change->random, addresses));
 }
 
+/* What the subjects call, and what happens to them. */
+static const enum vf_verb verbs[] = {
+    VF_VERB_get_device_list, VF_VERB_free_device_list,
+    VF_VERB_get_device_name, VF_VERB_open_device,
+    VF_VERB_close_device,    VF_VERB_query_device,
+    VF_VERB_query_port,      VF_VERB_query_gid,
+    VF_VERB_alloc_pd,        VF_VERB_dealloc_pd,
+    VF_VERB_reg_mr,          VF_VERB_dereg_mr,
+    VF_VERB_create_cq,       VF_VERB_destroy_cq,
+    VF_VERB_poll_cq,         VF_VERB_create_qp,
+    VF_VERB_modify_qp,       VF_VERB_query_qp,
+    VF_VERB_destroy_qp,      VF_VERB_post_send,
+    VF_VERB_post_recv,       VF_VERB_completion,
+    VF_VERB_alloc,
+};
+
+bool scn_mutates(enum vf_verb verb)
+{
+    for (uint32_t i = 0; i < COUNT_OF(verbs); i++)
+        if (verbs[i] == verb)
+            return true;
+    return false;
+}
+
 static enum vf_effect any_effect(const struct change *change, enum vf_verb verb)
 {
     int fitting[VF_EFFECT_COUNT] = {0}, count = 0;
@@ -263,7 +287,7 @@ static void change_coordinator(const struct change *change,
 static void change_library(const struct change *change, struct scn_statement *s,
                            int field)
 {
-    enum vf_verb verb = (enum vf_verb)below(change->random, VF_VERB_COUNT);
+    enum vf_verb verb = ONE_OF(change->random, verbs);
     if (field == 0) {
         s->rank = rank_or_all(change);
     } else if (one_in(change->random, 4) ||
@@ -285,7 +309,7 @@ static void change_fault(const struct change *change, struct scn_statement *s,
     if (field == 0) {
         s->rank = any_rank(change);
     } else if (field == 1) {
-        fault->verb = (enum vf_verb)below(random, VF_VERB_COUNT);
+        fault->verb = ONE_OF(random, verbs);
         if (vf_effect_fits(fault->effect, fault->verb))
             return;
         fault->effect = any_effect(change, fault->verb);

@@ -20,6 +20,9 @@ void scn_random_seed(struct scn_random *random, uint64_t seed);
 /* 0 .. below-1; below 0 gives 0. */
 uint32_t scn_random_below(struct scn_random *random, uint32_t below);
 
+/* Can any subject come to this verb? Faults of the others would never strike,
+ * so mutations name none of them. */
+bool scn_mutates(enum vf_verb verb);
 /* Changes the scenario by one step (or a few). */
 void scn_mutate(struct scn *scenario, struct scn_random *random);
 /* result: some statements of one and some of the other. */

@@ -4,11 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "sim/mutate.h"
+#include "sim/run.h"
 #include "sim/scenario.h"
 
 static struct scn scenario, other;
@@ -76,13 +78,14 @@ static void mutations_reach_every_word_of_the_language(void **state)
             look(&scenario.statements[k]);
     }
     all_true("statement", seen.kind, 0, SCN_COMMENT);
-    all_true("verb", seen.verb, 0, VF_VERB_COUNT);
     all_true("effect", seen.effect, 0, VF_EFFECT_COUNT);
     for (int verb = 0; verb < VF_VERB_COUNT; verb++) {
+        bool used = scn_mutates((enum vf_verb)verb);
+        assert_int_equal(seen.verb[verb], used);
         for (int effect = 0; effect < VF_EFFECT_COUNT; effect++)
-            assert_int_equal(
-                seen.pair[verb][effect],
-                vf_effect_fits((enum vf_effect)effect, (enum vf_verb)verb));
+            assert_int_equal(seen.pair[verb][effect],
+                             used && vf_effect_fits((enum vf_effect)effect,
+                                                    (enum vf_verb)verb));
     }
     all_true("type", seen.type, 0, SCN_TYPE_COUNT);
     all_true("operation", seen.operation, 0, 4);
@@ -93,6 +96,51 @@ static void mutations_reach_every_word_of_the_language(void **state)
     all_true("status", seen.status, 0, 23);
     assert_true(seen.onward && seen.late_call && seen.all && seen.ring &&
                 seen.empty_name && seen.absent && seen.lacking);
+}
+
+static bool called[VF_VERB_COUNT];
+
+static void note_call(void *context, int rank, const char *line)
+{
+    char verb[32];
+    (void)context;
+    (void)rank;
+    if (sscanf(line, "r%*d #%*u %31[a-z_]", verb) == 1 &&
+        vf_verb_by_name(verb) != VF_VERB_COUNT)
+        called[vf_verb_by_name(verb)] = true;
+}
+
+static void call_all_that_they_call(const char *topology)
+{
+    static struct sim_result result;
+    struct sim_options options = {.trace = note_call};
+    struct scn_error error;
+    snprintf(text, sizeof text,
+             "%s\nrun init\nrun all_sum float32 5000\nrun barrier\n"
+             "run finalize\n",
+             topology);
+    for (int i = 0; sim_subject_at(i); i++) {
+        options.subject = sim_subject_at(i);
+        if (scn_parse(&scenario, text, strlen(text), &error) != 0 ||
+            sim_run(&scenario, &options, &result, &error) != 0)
+            fail_msg("%s", error.message);
+    }
+}
+
+/* If this fails, sim/mutate.c's table of verbs is no longer right. */
+static void mutations_name_the_verbs_that_subjects_call(void **state)
+{
+    (void)state;
+    call_all_that_they_call("ranks 2 mesh");
+    call_all_that_they_call("ranks 3 ring");
+    call_all_that_they_call("ranks 2 mesh\nprofile rxe");
+    call_all_that_they_call("ranks 2 mesh\nprofile ideal");
+    for (int verb = 0; verb < VF_VERB_COUNT; verb++)
+        if (vf_verb_answer((enum vf_verb)verb) != VF_ANSWER_EVENT &&
+            called[verb] != scn_mutates((enum vf_verb)verb))
+            fail_msg("%s: %s", vf_verb_name((enum vf_verb)verb),
+                     called[verb] ? "called, but no mutation names it"
+                                  : "named, but nobody calls it");
 }
 
 static void a_mutated_scenario_stays_small_and_mostly_runs(void **state)
@@ -194,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutations_reach_every_word_of_the_language),
+        cmocka_unit_test(mutations_name_the_verbs_that_subjects_call),
         cmocka_unit_test(a_mutated_scenario_stays_small_and_mostly_runs),
         cmocka_unit_test(the_same_seed_gives_the_same_scenarios),
         cmocka_unit_test(a_mutation_forgets_the_text),

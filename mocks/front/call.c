@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "front/contract.h"
+#include "front/descriptor.h"
 #include "front/sanitize.h"
 
 #define GARBAGE 0xa5
@@ -47,6 +48,8 @@ static void locate(struct vf_call *call)
 
     call->found =
         call->handle ? vf_registry_find(&world->registry, call->handle) : NULL;
+    if (world->home >= 0)
+        number = world->home;
     if (number < 0 || number >= world->machine_count)
         number = 0;
     call->machine =
@@ -207,6 +210,7 @@ static bool releases(enum vf_verb verb)
     case VF_VERB_close_device:
     case VF_VERB_dealloc_pd:
     case VF_VERB_dereg_mr:
+    case VF_VERB_dealloc_mw:
     case VF_VERB_destroy_comp_channel:
     case VF_VERB_destroy_cq:
     case VF_VERB_destroy_qp:
@@ -370,6 +374,24 @@ int vf_call_count(const struct vf_call *call)
 /* All of a record that a call which has no answer yet has filled. */
 #define RECORD_HEAD offsetof(struct vf_record, completion)
 
+/* The record is given back meanwhile: other threads' calls come between. */
+static void put_record_aside(struct vf_call *call, struct vf_record *kept)
+{
+    memcpy(kept, call->record, RECORD_HEAD);
+    give_record_back(call->machine);
+    call->machine->waiting = 1;
+    vf_world_unlock(call->world);
+}
+
+static void take_record_again(struct vf_call *call, struct vf_record *kept)
+{
+    vf_world_lock(call->world);
+    take_record(call);
+    kept->number = call->record->number;
+    memcpy(call->record, kept, RECORD_HEAD);
+    call->machine->inside = call->verb;
+}
+
 bool vf_call_wait(struct vf_call *call)
 {
     const struct vf_hooks *hooks = &call->world->hooks;
@@ -378,17 +400,24 @@ bool vf_call_wait(struct vf_call *call)
 
     if (!hooks->empty)
         return false;
-    memcpy(&kept, call->record, RECORD_HEAD);
-    give_record_back(call->machine);
-    call->machine->waiting = 1;
-    vf_world_unlock(call->world);
+    put_record_aside(call, &kept);
     hooks->empty(hooks->context, call->machine->number);
-    vf_world_lock(call->world);
-    take_record(call);
-    kept.number = call->record->number;
-    memcpy(call->record, &kept, RECORD_HEAD);
-    call->machine->inside = call->verb;
+    take_record_again(call, &kept);
     return call->object->live && call->object->generation == generation;
+}
+
+bool vf_call_read(struct vf_call *call, int fd)
+{
+    uint8_t generation = call->object->generation;
+    struct vf_record kept;
+    int err;
+
+    put_record_aside(call, &kept);
+    err = vf_descriptor_take(call->world, fd);
+    take_record_again(call, &kept);
+    call->err = err;
+    return err == 0 && call->object->live &&
+           call->object->generation == generation;
 }
 
 struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,

@@ -66,6 +66,9 @@ int vf_call_count(const struct vf_call *call);
  * the empty hook; false: there is none, or the handle did not survive it. The
  * call's number is the one of its end, for other threads go on meanwhile. */
 bool vf_call_wait(struct vf_call *call);
+/* Likewise, where there are descriptors: waits until one byte of this one is
+ * there and takes it. False: call->err says why (EAGAIN: it shall not wait). */
+bool vf_call_read(struct vf_call *call, int fd);
 
 /* Makes an object for the answer of the call, adopted by vf_call_made once the
  * provider has agreed. NULL: call->err is set. parents ends with NULL. */

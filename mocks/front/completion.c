@@ -98,13 +98,16 @@ static void tell(struct vf_object *qp, const struct ibv_wc *wc,
     hooks->trace(hooks->context, machine->number, line);
 }
 
-bool vf_completion_fails(const struct vf_object *qp)
+const struct vf_fault *vf_completion_next(struct vf_machine *machine)
 {
-    const struct vf_machine *machine = qp->machine;
-    const struct vf_fault *fault =
-        vf_plan_find(&machine->plan, VF_VERB_completion,
-                     machine->calls[VF_VERB_completion] + 1);
+    unsigned nth = machine->world->provider->count_completion(machine);
 
+    machine->calls[VF_VERB_completion] = nth;
+    return vf_plan_find(&machine->plan, VF_VERB_completion, nth);
+}
+
+bool vf_completion_fails(const struct vf_fault *fault)
+{
     return fault && fault->effect == VF_EFFECT_STATUS &&
            fault->value != IBV_WC_SUCCESS;
 }
@@ -151,12 +154,9 @@ static void apply(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
 }
 
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
-                   const struct ibv_wc *generated, bool recv)
+                   const struct ibv_wc *generated, bool recv,
+                   const struct vf_fault *fault)
 {
-    struct vf_machine *machine = qp->machine;
-    unsigned nth = ++machine->calls[VF_VERB_completion];
-    const struct vf_fault *fault =
-        vf_plan_find(&machine->plan, VF_VERB_completion, nth);
     struct ibv_wc wc = *generated;
 
     vf_contract_completed(qp, generated, recv);
@@ -164,7 +164,7 @@ void vf_completion(struct vf_object *qp, struct vf_object *cq,
         hand_over(cq, &wc);
         return;
     }
-    machine->faults_hit++;
+    qp->machine->faults_hit++;
     tell(qp, generated, fault);
     apply(qp, cq, &wc, fault);
 }
@@ -172,6 +172,7 @@ void vf_completion(struct vf_object *qp, struct vf_object *cq,
 int64_t vf_world_advance(struct vf_world *world)
 {
     int64_t next = -1;
+    int64_t device;
 
     vf_world_lock(world);
     while (world->delayed && world->delayed->due <= now(world)) {
@@ -184,6 +185,9 @@ int64_t vf_world_advance(struct vf_world *world)
     }
     if (world->delayed)
         next = world->delayed->due;
+    device = world->provider->advance(world, now(world));
+    if (device >= 0 && (next < 0 || device < next))
+        next = device;
     vf_world_unlock(world);
     return next;
 }

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "front/contract.h"
+#include "front/descriptor.h"
+#include "front/extended.h"
 #include "front/inline_verbs.h"
 
 #undef ibv_query_port
@@ -19,6 +21,9 @@ static void fill_context(struct vf_object *object, struct ibv_device *device)
 
     extended->sz = sizeof(*extended);
     extended->query_port = query_port_extended;
+    extended->query_device_ex = vf_query_device_ex;
+    extended->create_cq_ex = vf_create_cq_ex;
+    extended->create_qp_ex = vf_create_qp_ex;
     context->abi_compat = __VERBS_ABI_IS_EXTENDED;
     context->device = device;
     context->cmd_fd = -1;
@@ -29,17 +34,35 @@ static void fill_context(struct vf_object *object, struct ibv_device *device)
     context->ops.post_send = vf_post_send;
     context->ops.post_recv = vf_post_recv;
     context->ops.post_srq_recv = vf_post_srq_recv;
+    context->ops.alloc_mw = vf_alloc_mw;
+    context->ops.bind_mw = vf_bind_mw;
+    context->ops.dealloc_mw = vf_dealloc_mw;
+}
+
+static int open_descriptor(struct vf_call *call, struct vf_object *context)
+{
+    struct ibv_context *handle = context->handle;
+
+    context->shadow.context.signal = -1;
+    if (!call->world->hooks.descriptors)
+        return 0;
+    return vf_descriptor_open(&handle->async_fd,
+                              &context->shadow.context.signal);
 }
 
 static void open_device(struct vf_call *call)
 {
     struct vf_object *context =
         vf_call_new(call, VF_KIND_CONTEXT, call->object);
+    int err;
 
     if (!context)
         return;
     fill_context(context, call->object->handle);
-    vf_call_made(call, context, call->provider->open_device(context));
+    err = open_descriptor(call, context);
+    if (!err)
+        err = call->provider->open_device(context);
+    vf_call_made(call, context, err);
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -60,8 +83,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 static void orphan(struct vf_call *call)
 {
     static const enum vf_kind kinds[] = {
-        VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH,     VF_KIND_MR,
-        VF_KIND_CQ, VF_KIND_PD,  VF_KIND_CHANNEL};
+        VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH, VF_KIND_MW,
+        VF_KIND_MR, VF_KIND_CQ,  VF_KIND_PD, VF_KIND_CHANNEL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct vf_object *object = call->machine->live[kinds[i]];
@@ -82,10 +105,14 @@ static void orphan(struct vf_call *call)
 
 static void close_device(struct vf_call *call)
 {
+    const struct ibv_context *context = call->object->handle;
     int err;
 
     if (call->object->children > 0)
         orphan(call);
+    if (call->world->hooks.descriptors)
+        vf_descriptor_close(context->async_fd,
+                            call->object->shadow.context.signal);
     err = call->provider->close_device(call->object);
     vf_call_released(call, err);
 }
@@ -105,7 +132,7 @@ int ibv_close_device(struct ibv_context *context)
 
 static void query_device(struct vf_call *call)
 {
-    call->err = call->provider->query_device(call->object, call->out);
+    call->err = vf_device_attributes(call, call->out);
 }
 
 int ibv_query_device(struct ibv_context *context,

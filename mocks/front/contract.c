@@ -60,11 +60,12 @@ static void follow(const void *handle, enum vf_kind kind, ptrdiff_t first_read)
     vf_dereference((const void *)context, VF_CONTEXT_READ);
 }
 
-/* A resting queue pair still shows its context, and a closed context is still
- * mapped: what is behind them is not. */
+/* A resting queue pair still shows its context, a window all of its struct, and
+ * a closed context is still mapped: what is behind them is not. */
 static void follow_freed(const struct vf_object *object)
 {
-    uintptr_t scribbled = vf_dereference(object->handle, 16);
+    ptrdiff_t past = object->kind == VF_KIND_MW ? sizeof(struct ibv_mw) : 16;
+    uintptr_t scribbled = vf_dereference(object->handle, past);
 
     vf_dereference((const void *)scribbled, 0);
 }
@@ -74,13 +75,14 @@ static const char *static_words(enum vf_kind kind, int row)
     static const char *const words[3][VF_KIND_COUNT] = {
         {"null-handle", "null-device-list", "null-device", "null-context",
          "null-pd", "null-mr", "null-cq", "null-qp", "null-ah", "null-srq",
-         "null-channel"},
+         "null-channel", "null-mw"},
         {"freed-handle", "freed-device-list", "freed-device", "freed-context",
          "freed-pd", "freed-mr", "freed-cq", "freed-qp", "freed-ah",
-         "freed-srq", "freed-channel"},
+         "freed-srq", "freed-channel", "freed-mw"},
         {"foreign-handle", "foreign-device-list", "foreign-device",
          "foreign-context", "foreign-pd", "foreign-mr", "foreign-cq",
-         "foreign-qp", "foreign-ah", "foreign-srq", "foreign-channel"},
+         "foreign-qp", "foreign-ah", "foreign-srq", "foreign-channel",
+         "foreign-mw"},
     };
 
     return words[row][kind];
@@ -180,6 +182,31 @@ void vf_contract_childless(struct vf_call *call)
         "%s %u is released while %u objects still use it",
         vf_kind_word((enum vf_kind)object->kind), (unsigned)object->id,
         (unsigned)(object->children - object->excused_children));
+}
+
+void vf_contract_acked(struct vf_call *call)
+{
+    const struct vf_object *object = call->object;
+    uint32_t acked = 0, events = 0;
+
+    if (object->kind == VF_KIND_CQ) {
+        const struct ibv_cq *cq = object->handle;
+
+        events = object->shadow.cq.events;
+        acked = cq->comp_events_completed + cq->async_events_completed;
+    } else if (object->kind == VF_KIND_QP) {
+        events = object->shadow.qp.events;
+        acked = ((const struct ibv_qp *)object->handle)->events_completed;
+    } else if (object->kind == VF_KIND_SRQ) {
+        events = object->shadow.srq.events;
+        acked = ((const struct ibv_srq *)object->handle)->events_completed;
+    }
+    if ((int32_t)(events - acked) > 0)
+        vf_contract_finding(call, false, "unacked-events",
+                            "%u events of %s %u were got and not acknowledged",
+                            (unsigned)(events - acked),
+                            vf_kind_word((enum vf_kind)object->kind),
+                            (unsigned)object->id);
 }
 
 bool vf_memory_alive(const struct vf_world *world, const void *address,

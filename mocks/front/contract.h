@@ -42,20 +42,40 @@ void vf_contract_modify(struct vf_call *call, const struct ibv_qp_attr *attr,
 void vf_contract_not_null(struct vf_call *call, const void *pointer,
                           const char *what);
 
+/* unacked-events: rdma-core would wait for ever for the acknowledgement of
+ * events that were handed out for what the call releases. */
+void vf_contract_acked(struct vf_call *call);
+
 /* A work request, as all queues see it. */
 struct vf_request {
     uint64_t wr_id;
     const struct ibv_sge *list;
     int count;
-    bool inlined;  /* its entries need no key */
-    bool signaled; /* it makes a completion */
+    bool inlined;                   /* its entries need no key */
+    bool signaled;                  /* it makes a completion */
+    uint32_t access;                /* that its entries' regions must allow */
+    const struct ibv_send_wr *send; /* NULL: no send, or from bind_mw */
+    enum vf_window_change change;   /* of window, when it is done */
+    struct vf_object *window;
+    struct vf_object *region; /* that the window is bound to; NULL: none */
 };
 
 /* Whether the queue of the call may be posted to now. */
 void vf_contract_post(struct vf_call *call);
 /* The keys and the memory of the next request; and remembers it posted. */
-void vf_contract_request(struct vf_call *call,
-                         const struct vf_request *request);
+void vf_contract_request(struct vf_call *call, struct vf_request *request);
+/* bad-opcode and what comes with the opcode: inline data, the address handle,
+ * the window. bytes is the length of all count entries. */
+void vf_contract_send(struct vf_call *call, struct vf_request *request,
+                      unsigned count, uint64_t bytes);
+/* May the window, which must be of this type, be bound so? Fills the request's
+ * last part. */
+void vf_contract_bind(struct vf_call *call, struct vf_request *request,
+                      const struct ibv_mw *mw, enum ibv_mw_type type,
+                      const struct ibv_mw_bind_info *info);
+/* Does a window have this rkey? Fills the request's last part. */
+void vf_contract_invalidate(struct vf_call *call, struct vf_request *request,
+                            uint32_t rkey);
 /* queue-overflow, when all requests of the call have been seen. */
 void vf_contract_depth(struct vf_call *call);
 /* Places that the queue of the call was granted, and how many are taken. */
@@ -70,5 +90,14 @@ void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
 void vf_contract_forget(struct vf_object *object);
 /* cq-overflow, and what was polled. */
 void vf_contract_poll(struct vf_call *call);
+
+/* What is known of windows: see front/mw.c. */
+void vf_window_bind(struct vf_object *window, struct vf_object *region,
+                    struct vf_object *qp);
+void vf_window_unbind(struct vf_object *window);
+/* window-bound: the region still has windows. */
+void vf_contract_windowless(struct vf_call *call);
+/* The region is gone: its windows are bound to nothing. */
+void vf_windows_lose(struct vf_object *region);
 
 #endif

@@ -63,6 +63,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
     return vf_call_pointer(&create.call);
 }
 
+static void destroy_cq_contract(struct vf_call *call)
+{
+    vf_contract_childless(call);
+    vf_contract_acked(call);
+}
+
 static void destroy_cq(struct vf_call *call)
 {
     vf_call_released(call, call->provider->destroy_cq(call->object));
@@ -77,7 +83,33 @@ int ibv_destroy_cq(struct ibv_cq *cq)
         .first_read = offsetof(struct ibv_cq, channel),
     };
 
-    vf_call_run(&call, vf_contract_childless, destroy_cq);
+    vf_call_run(&call, destroy_cq_contract, destroy_cq);
+    return vf_call_errno(&call);
+}
+
+static void resize_cq(struct vf_call *call)
+{
+    struct vf_object *cq = call->object;
+    int cqe = (int)call->args[0];
+
+    if (cqe <= 0 || (uint32_t)cqe < cq->shadow.cq.held)
+        call->err = EINVAL;
+    else
+        call->err = call->provider->resize_cq(cq, cqe);
+    if (!call->err)
+        cq->shadow.cq.room = (uint32_t)((struct ibv_cq *)cq->handle)->cqe;
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+    struct vf_call call = {
+        .verb = VF_VERB_resize_cq,
+        .kind = VF_KIND_CQ,
+        .handle = cq,
+        .args = {(uint64_t)(int64_t)cqe},
+    };
+
+    vf_call_run(&call, NULL, resize_cq);
     return vf_call_errno(&call);
 }
 

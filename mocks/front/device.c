@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "front/contract.h"
+#include "front/guid.h"
 
 #undef ibv_get_device_list
 
@@ -86,10 +87,32 @@ const char *ibv_get_device_name(struct ibv_device *device)
     return call.err ? NULL : call.name;
 }
 
+/* Locally administered, as the mock's interfaces are. */
+static int64_t guid_number(const struct vf_device *device)
+{
+    return 0x0200760000000000 | (int64_t)device->machine->number << 8 |
+           device->index;
+}
+
+static __be64 big_endian(int64_t number)
+{
+    unsigned char bytes[8];
+    __be64 guid;
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)((uint64_t)number >> (56 - 8 * i));
+    memcpy(&guid, bytes, sizeof(guid));
+    return guid;
+}
+
+__be64 vf_device_guid(const struct vf_device *device)
+{
+    return big_endian(guid_number(device));
+}
+
 static void get_device_guid(struct vf_call *call)
 {
-    call->result = 0x0200760000000000 | (int64_t)call->machine->number << 8 |
-                   call->object->device->index;
+    call->result = guid_number(call->object->device);
 }
 
 __be64 ibv_get_device_guid(struct ibv_device *device)
@@ -99,14 +122,8 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
         .kind = VF_KIND_DEVICE,
         .handle = device,
     };
-    unsigned char bytes[8];
-    __be64 guid;
-
     vf_call_run(&call, NULL, get_device_guid);
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)((uint64_t)call.result >> (56 - 8 * i));
-    memcpy(&guid, bytes, sizeof(guid));
-    return guid;
+    return big_endian(call.result);
 }
 
 static void get_device_index(struct vf_call *call)

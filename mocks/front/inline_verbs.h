@@ -14,5 +14,9 @@ int vf_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                  struct ibv_recv_wr **bad_wr);
 int vf_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
                      struct ibv_recv_wr **bad_wr);
+struct ibv_mw *vf_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int vf_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+               struct ibv_mw_bind *mw_bind);
+int vf_dealloc_mw(struct ibv_mw *mw);
 
 #endif

@@ -13,6 +13,7 @@ static const struct {
     {VF_KIND_CONTEXT, VF_VERB_open_device},
     {VF_KIND_PD, VF_VERB_alloc_pd},
     {VF_KIND_MR, VF_VERB_reg_mr},
+    {VF_KIND_MW, VF_VERB_alloc_mw},
     {VF_KIND_CHANNEL, VF_VERB_create_comp_channel},
     {VF_KIND_CQ, VF_VERB_create_cq},
     {VF_KIND_QP, VF_VERB_create_qp},
@@ -70,9 +71,9 @@ unsigned vf_machine_leaks(struct vf_world *world, int machine)
 
 /* Children first, so that nothing is taken from under another. */
 static const enum vf_kind reclaim_order[] = {
-    VF_KIND_QP,      VF_KIND_SRQ,     VF_KIND_AH,
-    VF_KIND_MR,      VF_KIND_CQ,      VF_KIND_PD,
-    VF_KIND_CHANNEL, VF_KIND_CONTEXT, VF_KIND_DEVICE_LIST,
+    VF_KIND_QP,      VF_KIND_SRQ,         VF_KIND_AH, VF_KIND_MW,
+    VF_KIND_MR,      VF_KIND_CQ,          VF_KIND_PD, VF_KIND_CHANNEL,
+    VF_KIND_CONTEXT, VF_KIND_DEVICE_LIST,
 };
 #define RECLAIM_KINDS (sizeof(reclaim_order) / sizeof(reclaim_order[0]))
 
@@ -87,7 +88,7 @@ void vf_machine_end(struct vf_world *world, int machine)
 
             if (object->kind == VF_KIND_PD && !object->orphan &&
                 object->device->setup.profile->death_keeps_pd)
-                object->device->setup.used_pd++;
+                object->device->state->kept_pds++;
             vf_contract_forget(object);
             if (!object->orphan && object->kind != VF_KIND_DEVICE_LIST)
                 world->provider->reclaim(object);

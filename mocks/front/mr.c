@@ -25,6 +25,14 @@ static void reg_mr_contract(struct vf_call *call)
         vf_contract_memory(call, (uintptr_t)reg->address, reg->length);
 }
 
+static void shadow_place(struct vf_object *mr, uint64_t iova,
+                         const void *address, size_t length)
+{
+    mr->shadow.mr.address = (uintptr_t)iova;
+    mr->shadow.mr.length = length;
+    mr->shadow.mr.shift = (uintptr_t)address - iova;
+}
+
 static void reg_mr(struct vf_call *call)
 {
     struct reg_mr_call *reg = (struct reg_mr_call *)call;
@@ -38,8 +46,8 @@ static void reg_mr(struct vf_call *call)
     handle->pd = call->object->handle;
     handle->addr = reg->address;
     handle->length = reg->length;
-    mr->shadow.mr.address = (uintptr_t)reg->iova;
-    mr->shadow.mr.length = reg->length;
+    shadow_place(mr, reg->iova, reg->address, reg->length);
+    mr->shadow.mr.access = reg->access;
     vf_call_made(call, mr,
                  call->provider->reg_mr(mr, reg->address, reg->length,
                                         reg->iova, reg->access));
@@ -94,12 +102,17 @@ static void dereg_mr_contract(struct vf_call *call)
         vf_contract_finding(call, false, "mr-released-while-posted",
                             "%u work requests still name region %u",
                             (unsigned)mr->shadow.mr.posted, (unsigned)mr->id);
+    vf_contract_windowless(call);
     vf_contract_memory(call, (uintptr_t)handle->addr, mr->shadow.mr.length);
 }
 
 static void dereg_mr(struct vf_call *call)
 {
-    vf_call_released(call, call->provider->dereg_mr(call->object));
+    int err = call->provider->dereg_mr(call->object);
+
+    if (!err)
+        vf_windows_lose(call->object);
+    vf_call_released(call, err);
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
@@ -113,4 +126,114 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
     vf_call_run(&call, dereg_mr_contract, dereg_mr);
     return vf_call_errno(&call);
+}
+
+/*
+ * A region is made anew in its place. What libibverbs refuses by itself leaves
+ * it as it was (IBV_REREG_MR_ERR_INPUT). After any other failure it must not be
+ * used, only deregistered (IBV_REREG_MR_ERR_CMD): its key is lost-key from then
+ * on.
+ */
+struct rereg_mr_call {
+    struct vf_call call;
+    struct ibv_pd *pd;
+    struct vf_object *pd_object;
+    void *address;
+    size_t length;
+    bool input; /* refused before any device saw it */
+};
+
+static bool rereg_input(const struct rereg_mr_call *rereg)
+{
+    unsigned flags = (unsigned)rereg->call.args[0];
+
+    if (flags & ~(unsigned)IBV_REREG_MR_FLAGS_SUPPORTED)
+        return false;
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION &&
+        (!rereg->address || rereg->length == 0))
+        return false;
+    return rereg->call.args[2] == 0 || flags & IBV_REREG_MR_CHANGE_ACCESS;
+}
+
+static void rereg_mr_contract(struct vf_call *call)
+{
+    struct rereg_mr_call *rereg = (struct rereg_mr_call *)call;
+    unsigned flags = (unsigned)call->args[0];
+    const struct vf_object *mr = call->object;
+
+    if (!rereg_input(rereg)) {
+        rereg->input = true;
+        call->answered = true;
+        call->err = EINVAL;
+        return;
+    }
+    if (flags & IBV_REREG_MR_CHANGE_PD)
+        rereg->pd_object = vf_contract_handle(call, rereg->pd, VF_KIND_PD,
+                                              offsetof(struct ibv_pd, handle));
+    if (mr->shadow.mr.posted > 0)
+        vf_contract_finding(call, false, "mr-changed-while-posted",
+                            "%u work requests still name region %u",
+                            (unsigned)mr->shadow.mr.posted, (unsigned)mr->id);
+    vf_contract_windowless(call);
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+        vf_contract_memory(call, (uintptr_t)rereg->address, rereg->length);
+}
+
+static void rereg_mr(struct vf_call *call)
+{
+    struct rereg_mr_call *rereg = (struct rereg_mr_call *)call;
+    int flags = (int)call->args[0];
+    struct vf_object *mr = call->object;
+    struct ibv_mr *handle = mr->handle;
+
+    call->err =
+        call->provider->rereg_mr(mr, flags, rereg->pd_object, rereg->address,
+                                 rereg->length, (unsigned)call->args[2]);
+    if (call->err)
+        return;
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        handle->pd = rereg->pd;
+        vf_object_move(mr, rereg->pd_object);
+    }
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        handle->addr = rereg->address;
+        handle->length = rereg->length;
+        shadow_place(mr, (uintptr_t)rereg->address, rereg->address,
+                     rereg->length);
+    }
+    if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+        mr->shadow.mr.access = (uint32_t)call->args[2];
+    mr->shadow.mr.lost = false;
+}
+
+static void settle_rereg(struct vf_call *call)
+{
+    if (call->err && !((struct rereg_mr_call *)call)->input)
+        call->object->shadow.mr.lost = true;
+}
+
+int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+                 size_t length, int access)
+{
+    struct rereg_mr_call rereg = {
+        .call =
+            {
+                .verb = VF_VERB_rereg_mr,
+                .kind = VF_KIND_MR,
+                .handle = mr,
+                .first_read = offsetof(struct ibv_mr, addr),
+                .args = {(unsigned)flags, length, (unsigned)access},
+                .settle = settle_rereg,
+            },
+        .pd = pd,
+        .address = addr,
+        .length = length,
+    };
+    int err;
+
+    vf_call_run(&rereg.call, rereg_mr_contract, rereg_mr);
+    err = vf_call_errno(&rereg.call);
+    if (!err)
+        return 0;
+    return rereg.input ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
 }

@@ -28,6 +28,8 @@ static const void *look_at_send(const void *list, bool all_signaled,
     request->count = wr->num_sge;
     request->inlined = wr->send_flags & IBV_SEND_INLINE;
     request->signaled = all_signaled || wr->send_flags & IBV_SEND_SIGNALED;
+    request->access = 0;
+    request->send = wr;
     return wr->next;
 }
 
@@ -40,6 +42,8 @@ static const void *look_at_recv(const void *list, struct vf_request *request)
     request->count = wr->num_sge;
     request->inlined = false;
     request->signaled = true;
+    request->access = IBV_ACCESS_LOCAL_WRITE;
+    request->send = NULL;
     return wr->next;
 }
 
@@ -62,6 +66,7 @@ static void post_contract(struct vf_call *call)
     while (wr && post->seen <= most && !call->answered) {
         struct vf_request request;
 
+        request.change = VF_WINDOW_SAME;
         wr = look_at(call, wr, &request);
         vf_contract_request(call, &request);
         post->seen++;
@@ -144,7 +149,8 @@ int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                 .kind = VF_KIND_QP,
                 .handle = qp,
                 .args = {wr ? wr->wr_id : 0,
-                         wr ? first_length(wr->sg_list, wr->num_sge) : 0},
+                         wr ? first_length(wr->sg_list, wr->num_sge) : 0,
+                         wr ? (uint64_t)wr->opcode : IBV_WR_SEND},
                 .settle = settle,
             },
         .list = wr,

@@ -1,12 +1,14 @@
 /*
  * The contract of work requests: may they be posted, and which are on their
  * way? Queue pairs and shared receive queues keep a shadow of each request from
- * its post to its completion.
+ * its post to its completion. What is particular to an opcode is in request.c.
  */
 #include <errno.h>
 
 #include "front/contract.h"
 #include "front/transition.h"
+
+#define ROOM_MAX UINT8_MAX
 
 static struct vf_posted_queue *queue_of(const struct vf_call *call)
 {
@@ -35,7 +37,7 @@ static void check_plug(struct vf_call *call)
 {
     const struct vf_device *device = call->object->device;
 
-    if (!device->unplugged || !device->setup.profile->unplug_faults)
+    if (!device->state->unplugged || !device->setup.profile->unplug_faults)
         return;
     vf_contract_finding(call, true, "post-after-unplug",
                         "the cable of %s is gone, and the queue with it",
@@ -48,7 +50,7 @@ static void check_plug(struct vf_call *call)
 void vf_contract_post(struct vf_call *call)
 {
     const struct vf_object *qp = call->object;
-    int least = call->verb == VF_VERB_post_send ? IBV_QPS_RTS : IBV_QPS_INIT;
+    int least = call->verb == VF_VERB_post_recv ? IBV_QPS_INIT : IBV_QPS_RTS;
 
     check_plug(call);
     if (qp->kind == VF_KIND_QP && qp->shadow.qp.state < least)
@@ -57,104 +59,157 @@ void vf_contract_post(struct vf_call *call)
                             vf_state_name(qp->shadow.qp.state));
 }
 
-/* The region of an entry, when the entry may use it. */
-static struct vf_object *entry_region(struct vf_call *call,
-                                      const struct ibv_sge *sge)
-{
-    struct vf_object *mr = vf_registry_region(call->machine, sge->lkey);
-    const struct vf_object *owner = call->object;
-    uint64_t start;
+/* ---- entries ---- */
 
-    if (!mr) {
+static bool in_region(const struct vf_object *mr, const struct ibv_sge *sge)
+{
+    uint64_t start = sge->addr - mr->shadow.mr.address;
+
+    return start <= mr->shadow.mr.length &&
+           sge->length <= mr->shadow.mr.length - start;
+}
+
+static void name_key_mistake(struct vf_call *call, const struct vf_object *mr)
+{
+    if (!mr)
         vf_contract_finding(call, false, "unknown-key",
                             "no region ever had the lkey");
-        return NULL;
-    }
-    if (!mr->live) {
+    else if (!mr->live)
         vf_contract_finding(call, false, "freed-key",
                             "the lkey of region %u, released before",
                             (unsigned)mr->id);
-        return NULL;
-    }
-    if (mr->parent[0] != owner->parent[0]) {
+    else
+        vf_contract_finding(call, false, "lost-key",
+                            "the lkey of region %u, whose rereg_mr has failed",
+                            (unsigned)mr->id);
+}
+
+static void name_entry_mistake(struct vf_call *call, const struct ibv_sge *sge,
+                               const struct vf_object *mr)
+{
+    const struct vf_object *owner = call->object;
+
+    if (mr->parent[0] != owner->parent[0])
         vf_contract_finding(call, false, "wrong-domain-key",
                             "region %u is of domain %u, the %s of %u",
                             (unsigned)mr->id, (unsigned)mr->parent[0]->id,
                             vf_kind_word((enum vf_kind)owner->kind),
                             (unsigned)owner->parent[0]->id);
-        return mr;
-    }
-    start = sge->addr - mr->shadow.mr.address;
-    if (start > mr->shadow.mr.length ||
-        sge->length > mr->shadow.mr.length - start) {
+    else if (!in_region(mr, sge))
         vf_contract_finding(call, false, "sge-outside-mr",
                             "%u bytes at offset %lld of a region of %llu",
-                            (unsigned)sge->length, (long long)start,
+                            (unsigned)sge->length,
+                            (long long)(sge->addr - mr->shadow.mr.address),
                             (unsigned long long)mr->shadow.mr.length);
-        return mr;
+    else
+        vf_contract_finding(call, false, "no-local-write",
+                            "region %u, which is to be written to, was "
+                            "registered without IBV_ACCESS_LOCAL_WRITE",
+                            (unsigned)mr->id);
+}
+
+/* The region of an entry; NULL: it has none. */
+static struct vf_object *
+entry_region(struct vf_call *call, const struct ibv_sge *sge, uint32_t access)
+{
+    struct vf_object *mr = call->provider->region(call->machine, sge->lkey);
+
+    if (!mr || !mr->live || mr->shadow.mr.lost) {
+        name_key_mistake(call, mr);
+        return NULL;
     }
-    vf_contract_memory(call, (uintptr_t)sge->addr, sge->length);
+    if (mr->parent[0] != call->object->parent[0] || !in_region(mr, sge) ||
+        (mr->shadow.mr.access & access) != access)
+        name_entry_mistake(call, sge, mr);
+    else
+        vf_contract_memory(call, (uintptr_t)(sge->addr + mr->shadow.mr.shift),
+                           sge->length);
     return mr;
 }
 
-/* Checks the entries; returns the region of the first one. */
-static struct vf_object *
-check_entries(struct vf_call *call, const struct vf_request *request, int count)
+static void name_region(struct vf_posted *posted, struct vf_object *mr)
+{
+    for (unsigned i = 0; i < posted->regions; i++)
+        if (posted->region[i] == mr)
+            return;
+    if (posted->regions == posted->room)
+        return;
+    posted->region[posted->regions++] = mr;
+    mr->shadow.mr.posted++;
+}
+
+static void check_entries(struct vf_call *call,
+                          const struct vf_request *request, unsigned count,
+                          struct vf_posted *posted)
 {
     const struct ibv_sge *list = request->list;
-    struct vf_object *first = NULL;
 
-    for (int i = 0; i < count; i++) {
-        struct vf_object *mr = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        struct vf_object *mr;
 
         if (list[i].length == 0)
             continue;
-        if (!request->inlined)
-            mr = entry_region(call, &list[i]);
-        else
+        if (request->inlined) {
             vf_contract_memory(call, (uintptr_t)list[i].addr, list[i].length);
-        if (i == 0)
-            first = mr;
+            continue;
+        }
+        mr = entry_region(call, &list[i], request->access);
+        if (mr)
+            name_region(posted, mr);
     }
-    return first;
 }
 
-static uint32_t slots_of(const struct vf_call *call, const struct ibv_sge *list,
-                         int count)
+/* ---- requests on their way ---- */
+
+static size_t bytes_of(unsigned room)
+{
+    return sizeof(struct vf_posted) + room * sizeof(struct vf_object *);
+}
+
+static uint32_t slots_of(const struct vf_call *call, uint64_t bytes)
 {
     uint32_t frame = call->object->device->setup.profile->frame_bytes;
-    uint64_t bytes = 0;
 
-    if (!frame)
+    if (!frame || bytes <= frame)
         return 1;
-    for (int i = 0; i < count; i++)
-        bytes += list[i].length;
-    return bytes <= frame ? 1 : (uint32_t)((bytes + frame - 1) / frame);
+    return (uint32_t)((bytes + frame - 1) / frame);
 }
 
-static void remember(struct vf_call *call, const struct vf_request *request,
-                     struct vf_object *region, uint32_t slots)
+static struct vf_posted *new_posted(struct vf_call *call,
+                                    const struct vf_request *request,
+                                    unsigned count)
 {
-    struct vf_posted_queue *queue = queue_of(call);
-    struct vf_posted *posted =
-        vf_pool_get(&call->world->registry, sizeof(*posted));
+    unsigned room = count < ROOM_MAX ? count : ROOM_MAX;
+    struct vf_posted *posted;
 
+    if (request->change)
+        room = 2;
+    posted = vf_pool_get(&call->world->registry, bytes_of(room));
     if (!posted)
-        return;
+        return NULL;
+    posted->wr_id = request->wr_id;
+    posted->room = (uint8_t)room;
+    posted->regions = 0;
+    posted->change = (uint8_t)request->change;
+    posted->signaled = request->signaled;
+    if (request->change) {
+        posted->region[1] = request->window;
+        if (request->region)
+            name_region(posted, request->region);
+    }
+    return posted;
+}
+
+static void append(struct vf_posted_queue *queue, struct vf_posted *posted)
+{
     posted->next = NULL;
     posted->previous = queue->last;
-    posted->region = region;
-    posted->wr_id = request->wr_id;
-    posted->slots = slots;
-    posted->signaled = request->signaled;
     if (queue->last)
         queue->last->next = posted;
     else
         queue->first = posted;
     queue->last = posted;
-    queue->slots += slots;
-    if (region && region->live)
-        region->shadow.mr.posted++;
+    queue->slots += posted->slots;
 }
 
 static void forget(struct vf_object *owner, struct vf_posted_queue *queue,
@@ -169,36 +224,55 @@ static void forget(struct vf_object *owner, struct vf_posted_queue *queue,
     else
         queue->last = posted->previous;
     queue->slots -= posted->slots;
-    if (posted->region && posted->region->live &&
-        posted->region->shadow.mr.posted > 0)
-        posted->region->shadow.mr.posted--;
-    vf_pool_put(&owner->machine->world->registry, posted, sizeof(*posted));
+    for (unsigned i = 0; i < posted->regions; i++) {
+        struct vf_object *mr = posted->region[i];
+
+        if (mr->live && mr->shadow.mr.posted > 0)
+            mr->shadow.mr.posted--;
+    }
+    vf_pool_put(&owner->machine->world->registry, posted,
+                bytes_of(posted->room));
 }
 
 /* A device that refuses the number of entries does not look at them. */
-void vf_contract_request(struct vf_call *call, const struct vf_request *request)
+static unsigned readable_entries(struct vf_call *call,
+                                 const struct vf_request *request)
 {
-    bool readable =
-        request->count > 0 && (uint32_t)request->count <= most_entries(call);
-    int count = readable ? request->count : 0;
-    struct vf_object *region;
+    if (request->count <= 0 || (uint32_t)request->count > most_entries(call))
+        return 0;
+    vf_contract_not_null(call, request->list, "null-sg-list");
+    return request->list ? (unsigned)request->count : 0;
+}
 
-    if (count > 0)
-        vf_contract_not_null(call, request->list, "null-sg-list");
-    if (!request->list)
-        count = 0;
-    region = check_entries(call, request, count);
-    remember(call, request, region, slots_of(call, request->list, count));
+void vf_contract_request(struct vf_call *call, struct vf_request *request)
+{
+    unsigned count = readable_entries(call, request);
+    struct vf_posted *posted;
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        bytes += request->list[i].length;
+    if (request->send)
+        vf_contract_send(call, request, count, bytes);
+    posted = new_posted(call, request, count);
+    if (!posted)
+        return;
+    check_entries(call, request, count, posted);
+    posted->slots = slots_of(call, bytes);
+    append(queue_of(call), posted);
 }
 
 void vf_contract_depth(struct vf_call *call)
 {
     const struct vf_posted_queue *queue = queue_of(call);
 
-    if (queue->slots > queue->depth)
-        vf_contract_finding(call, false, "queue-overflow",
-                            "%u places taken of the %u granted",
-                            (unsigned)queue->slots, (unsigned)queue->depth);
+    if (queue->slots <= queue->depth)
+        return;
+    if (call->verb == VF_VERB_post_recv && call->object->parent[3])
+        return; /* its receives are in the shared queue: refused, not lost */
+    vf_contract_finding(call, false, "queue-overflow",
+                        "%u places taken of the %u granted",
+                        (unsigned)queue->slots, (unsigned)queue->depth);
 }
 
 void vf_contract_untake(struct vf_call *call, unsigned count)
@@ -209,18 +283,33 @@ void vf_contract_untake(struct vf_call *call, unsigned count)
         forget(call->object, queue, queue->last);
 }
 
+/* ---- completions ---- */
+
+static void change_window(struct vf_object *qp, const struct vf_posted *posted)
+{
+    struct vf_object *window = posted->region[posted->room - 1];
+
+    if (!window || !window->live)
+        return;
+    if (posted->change == VF_WINDOW_BOUND && posted->regions > 0)
+        vf_window_bind(window, posted->region[0], qp);
+    else
+        vf_window_unbind(window);
+}
+
 /* An unsignaled request is known to be done when a later one completes. */
 static void retire(struct vf_object *qp, struct vf_posted_queue *queue,
                    const struct ibv_wc *wc, bool recv)
 {
+    bool fine = wc->status == IBV_WC_SUCCESS;
     bool last = false;
 
     while (queue->first && !last) {
         const struct vf_posted *first = queue->first;
 
-        last =
-            recv || (wc->status == IBV_WC_SUCCESS ? first->signaled
-                                                  : first->wr_id == wc->wr_id);
+        last = recv || (fine ? first->signaled : first->wr_id == wc->wr_id);
+        if (first->change && (fine || !last))
+            change_window(qp, first);
         forget(qp, queue, queue->first);
     }
 }
@@ -236,6 +325,15 @@ static void retire_shared(struct vf_object *srq, uint64_t wr_id)
         forget(srq, &srq->shadow.srq.recv, posted);
 }
 
+static void invalidate(const struct vf_object *qp, uint32_t rkey)
+{
+    struct vf_object *window =
+        qp->machine->world->provider->window(qp->machine, rkey);
+
+    if (window && window->live)
+        vf_window_unbind(window);
+}
+
 void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
                            bool recv)
 {
@@ -247,6 +345,8 @@ void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
         retire_shared(qp->parent[3], wc->wr_id);
     if (wc->status != IBV_WC_SUCCESS)
         qp->shadow.qp.state = IBV_QPS_ERR;
+    else if (recv && wc->wc_flags & IBV_WC_WITH_INV)
+        invalidate(qp, wc->invalidated_rkey);
 }
 
 static void empty(struct vf_object *owner, struct vf_posted_queue *queue)

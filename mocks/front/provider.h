@@ -16,10 +16,18 @@
 #include <infiniband/verbs.h>
 
 #include "front/registry.h"
+#include "front/world_private.h"
 
 struct vf_provider_ops {
     const char *name;
     size_t size[VF_KIND_COUNT];
+
+    /* What belongs to a world: view, and each device's state. */
+    int (*start)(struct vf_world *world);
+    void (*stop)(struct vf_world *world);
+    void (*reset)(struct vf_world *world);
+    void (*add_device)(struct vf_device *device);
+    void (*unplug)(struct vf_device *device);
 
     int (*open_device)(struct vf_object *context);
     int (*close_device)(struct vf_object *context);
@@ -37,14 +45,36 @@ struct vf_provider_ops {
     int (*reg_mr)(struct vf_object *mr, void *address, size_t length,
                   uint64_t iova, unsigned access);
     int (*dereg_mr)(struct vf_object *mr);
+    /* flags: enum ibv_rereg_mr_flags; pd is NULL without its flag. On success
+     * it writes the keys, the front door the rest of the handle. */
+    int (*rereg_mr)(struct vf_object *mr, int flags, struct vf_object *pd,
+                    void *address, size_t length, unsigned access);
+    /* The handle of the live or resting region whose lkey this is. */
+    struct vf_object *(*region)(const struct vf_machine *machine, uint32_t key);
+    int (*alloc_mw)(struct vf_object *mw, enum ibv_mw_type type);
+    int (*dealloc_mw)(struct vf_object *mw);
+    /* Type 1: the request goes to the send queue of qp as IBV_WR_BIND_MW, and
+     * the new rkey to the window. */
+    int (*bind_mw)(struct vf_object *qp, struct vf_object *mw,
+                   struct ibv_mw_bind *bind);
+    /* The handle of the window whose rkey this is now; NULL: none of the
+     * machine's. */
+    struct vf_object *(*window)(const struct vf_machine *machine,
+                                uint32_t rkey);
 
     int (*create_cq)(struct vf_object *cq, int cqe, int vector);
     int (*destroy_cq)(struct vf_object *cq);
+    /* Writes the granted size to the handle's cqe. */
+    int (*resize_cq)(struct vf_object *cq, int cqe);
     int (*poll_cq)(struct vf_object *cq, int room, struct ibv_wc *wc);
     int (*req_notify_cq)(struct vf_object *cq, int solicited_only);
     /* Takes the next completion event; 0, or EAGAIN: none. */
     int (*get_cq_event)(struct vf_object *channel, struct vf_object **cq);
     void (*deliver)(struct vf_object *cq, const struct ibv_wc *wc);
+    /* One more completion on this machine, in whatever process: which. */
+    uint32_t (*count_completion)(struct vf_machine *machine);
+    /* Ends what is over at this time; when the next thing is, or -1. */
+    int64_t (*advance)(struct vf_world *world, int64_t now);
 
     /* Writes the granted sizes to attr->cap. */
     int (*create_qp)(struct vf_object *qp, struct ibv_qp_init_attr *attr);
@@ -64,13 +94,26 @@ struct vf_provider_ops {
     int (*destroy_ah)(struct vf_object *ah);
     int (*create_srq)(struct vf_object *srq, struct ibv_srq_init_attr *attr);
     int (*destroy_srq)(struct vf_object *srq);
+    int (*modify_srq)(struct vf_object *srq, const struct ibv_srq_attr *attr,
+                      int mask);
+    int (*query_srq)(struct vf_object *srq, struct ibv_srq_attr *attr);
     int (*post_srq_recv)(struct vf_object *srq, struct ibv_recv_wr *wr,
                          struct ibv_recv_wr **bad);
+    int (*attach_mcast)(struct vf_object *qp, const union ibv_gid *gid,
+                        uint16_t lid);
+    int (*detach_mcast)(struct vf_object *qp, const union ibv_gid *gid,
+                        uint16_t lid);
 
     /* The process is gone, or its context is: the kernel takes the object. */
     void (*reclaim)(struct vf_object *object);
 };
 
 extern const struct vf_provider_ops vf_mock_provider;
+
+/* From a provider: the channel has an event more; the object or the device's
+ * port has something to tell its program. */
+void vf_channel_signal(struct vf_object *channel);
+void vf_async_object(struct vf_object *object, enum ibv_event_type type);
+void vf_async_port(struct vf_device *device, enum ibv_event_type type);
 
 #endif

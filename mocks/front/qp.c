@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "front/contract.h"
+#include "front/extended.h"
 #include "front/inline_verbs.h"
 
 struct create_qp_call {
@@ -50,6 +51,7 @@ static void shadow_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
     qp->shadow.qp.recv.depth = attr->cap.max_recv_wr;
     qp->shadow.qp.send_sge = attr->cap.max_send_sge;
     qp->shadow.qp.recv_sge = attr->cap.max_recv_sge;
+    qp->shadow.qp.max_inline = attr->cap.max_inline_data;
 }
 
 static void create_qp(struct vf_call *call)
@@ -187,8 +189,10 @@ static void destroy_qp(struct vf_call *call)
     struct vf_object *qp = call->object;
     int err = call->provider->destroy_qp(qp);
 
-    if (!err)
+    if (!err) {
+        vf_chain_stop(qp);
         vf_contract_forget(qp);
+    }
     vf_call_released(call, err);
 }
 
@@ -200,6 +204,6 @@ int ibv_destroy_qp(struct ibv_qp *qp)
         .handle = qp,
     };
 
-    vf_call_run(&call, NULL, destroy_qp);
+    vf_call_run(&call, vf_contract_acked, destroy_qp);
     return vf_call_errno(&call);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "front/provider.h"
 #include "front/sanitize.h"
 #include "front/world_private.h"
 
@@ -35,6 +36,7 @@ static const struct {
     [VF_KIND_AH] = {"ah", "ah"},
     [VF_KIND_SRQ] = {"srq", "srq"},
     [VF_KIND_CHANNEL] = {"channel", "channel"},
+    [VF_KIND_MW] = {"mw", "mw"},
 };
 
 const char *vf_kind_word(enum vf_kind kind)
@@ -240,6 +242,8 @@ static size_t kept_bytes(const struct vf_object *object)
     case VF_KIND_CQ:
     case VF_KIND_SRQ:
         return sizeof(struct ibv_context *);
+    case VF_KIND_MW:
+        return sizeof(struct ibv_mw);
     default:
         return 0;
     }
@@ -285,6 +289,14 @@ void vf_object_excuse(struct vf_object *object)
     }
 }
 
+void vf_object_move(struct vf_object *object, struct vf_object *parent)
+{
+    lose_child(object->parent[0], object->excused);
+    object->parent[0] = parent;
+    parent->children++;
+    parent->excused_children += object->excused;
+}
+
 void vf_object_release(struct vf_object *object)
 {
     struct vf_machine *machine = object->machine;
@@ -299,65 +311,10 @@ void vf_object_release(struct vf_object *object)
     rest(object);
 }
 
-uint32_t vf_object_key(const struct vf_object *object)
-{
-    const struct vf_registry *registry = &object->machine->world->registry;
-    uint32_t entry = (uint32_t)(object - registry->objects) + 1;
-
-    return entry << 8 | (object->generation & (VF_RKEY_BIT - 1));
-}
-
 struct vf_object *vf_registry_region(const struct vf_machine *machine,
                                      uint32_t key)
 {
-    const struct vf_registry *registry = &machine->world->registry;
-    uint32_t entry = key >> 8;
-    struct vf_object *object;
-
-    if (entry == 0 || entry > registry->object_count)
-        return NULL;
-    object = &registry->objects[entry - 1];
-    if (object->kind != VF_KIND_MR || object->machine != machine ||
-        object->id == 0)
-        return NULL;
-    return vf_object_key(object) == (key & ~VF_RKEY_BIT) ? object : NULL;
-}
-
-uint32_t vf_registry_number(struct vf_object *qp)
-{
-    struct vf_machine *machine = qp->machine;
-
-    for (int tries = 0; tries < VF_NUMBERS; tries++) {
-        uint32_t n = machine->next_number++;
-
-        if (machine->numbered[n % VF_NUMBERS])
-            continue;
-        machine->numbered[n % VF_NUMBERS] = qp;
-        return VF_FIRST_QP_NUMBER + n % 0xffff00;
-    }
-    return 0;
-}
-
-void vf_registry_unnumber(struct vf_object *qp, uint32_t number)
-{
-    struct vf_object **entry =
-        &qp->machine->numbered[(number - VF_FIRST_QP_NUMBER) % VF_NUMBERS];
-
-    if (*entry == qp)
-        *entry = NULL;
-}
-
-struct vf_object *vf_registry_numbered(const struct vf_machine *machine,
-                                       uint32_t number)
-{
-    struct vf_object *qp =
-        machine->numbered[(number - VF_FIRST_QP_NUMBER) % VF_NUMBERS];
-    const struct ibv_qp *handle;
-
-    if (!qp || number < VF_FIRST_QP_NUMBER)
-        return NULL;
-    handle = qp->handle;
-    return handle->qp_num == number ? qp : NULL;
+    return machine->world->provider->region(machine, key);
 }
 
 static unsigned pool_class(size_t size)

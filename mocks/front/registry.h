@@ -13,8 +13,9 @@
  * program can have), poisoned where there is an address sanitizer, and rests
  * in a queue of its kind until VF_QUARANTINE younger ones have followed it.
  * The first field of a queue pair, a completion queue and a shared receive
- * queue, its context, is left as it was: the inline verbs read it to get here,
- * and the contract shall name the mistake before it faults.
+ * queue, its context, is left as it was, and so is the verbs struct of a memory
+ * window: the inline verbs read them to get here, and the contract shall name
+ * the mistake before it faults.
  *
  * A reset takes back everything at once and touches only what was in use; the
  * pages stay, so the next run costs no page fault.
@@ -49,6 +50,7 @@ enum vf_kind {
     VF_KIND_AH,
     VF_KIND_SRQ,
     VF_KIND_CHANNEL,
+    VF_KIND_MW,
     VF_KIND_COUNT
 };
 
@@ -59,14 +61,20 @@ const char *vf_kind_label(enum vf_kind kind);
 
 struct vf_object;
 
+/* What a work request makes of a memory window once it is done. */
+enum vf_window_change { VF_WINDOW_SAME, VF_WINDOW_BOUND, VF_WINDOW_UNBOUND };
+
 /* A work request that was posted and has not completed, as the contract sees
- * it: newest last. */
+ * it: newest last. Up to four regions, it is a piece of 64 bytes. */
 struct vf_posted {
     struct vf_posted *next, *previous;
-    struct vf_object *region; /* of the first entry; NULL: none */
     uint64_t wr_id;
-    uint32_t slots; /* places of the queue that it takes */
+    uint32_t slots;  /* places of the queue that it takes */
+    uint8_t room;    /* for regions */
+    uint8_t regions; /* that it names, each once */
+    uint8_t change;  /* enum vf_window_change; of the window in the last room */
     bool signaled;
+    struct vf_object *region[];
 };
 
 struct vf_posted_queue {
@@ -93,14 +101,23 @@ struct vf_object {
     struct vf_object *next, *previous;
     union {
         struct {
-            uintptr_t address;
+            uintptr_t address; /* what programs call its first byte */
             uint64_t length;
-            uint32_t lkey;
-            uint32_t posted; /* work requests that name it */
+            uint64_t shift;   /* from that to where the byte is */
+            uint32_t access;  /* enum ibv_access_flags */
+            uint32_t posted;  /* work requests that name it */
+            uint32_t windows; /* bound to it */
+            bool lost;        /* a rereg_mr has failed */
         } mr;
+        struct {
+            struct vf_object *region; /* that it is bound to; NULL: none */
+            struct vf_object *qp;     /* through which a type 2 was bound */
+            uint8_t type;             /* enum ibv_mw_type */
+        } mw;
         struct {
             uint32_t room;
             uint32_t held;
+            uint32_t events; /* handed out, of both kinds */
             bool overflow;
         } cq;
         struct {
@@ -109,13 +126,25 @@ struct vf_object {
             uint8_t type;  /* enum ibv_qp_type */
             bool all_signaled;
             uint32_t send_sge, recv_sge;
+            uint32_t max_inline; /* bytes */
+            uint32_t events;     /* handed out */
         } qp;
         struct {
             struct vf_posted_queue recv;
             uint32_t recv_sge;
+            uint32_t events; /* handed out */
         } srq;
+        struct {
+            int signal; /* the writing end of its descriptor; -1: none */
+        } channel;
+        struct {
+            int signal;                    /* likewise, of async_fd */
+            struct vf_async *first, *last; /* events not yet taken */
+        } context;
     } shadow;
 };
+
+struct vf_async; /* front/event.c */
 
 struct vf_registry {
     unsigned char *base;
@@ -152,25 +181,20 @@ void vf_object_adopt(struct vf_object *object);
 /* The program has released it. */
 void vf_object_release(struct vf_object *object);
 
+/* From now on the object belongs to another parent of the same kind. */
+void vf_object_move(struct vf_object *object, struct vf_object *parent);
+
 /*
  * The plan refused to let the program release this object. What is left of it,
  * and of the objects that cannot go before it, is no leak of the program's.
  */
 void vf_object_excuse(struct vf_object *object);
 
-/* The live or resting region whose lkey or rkey is key on this machine. */
+/* The live or resting region whose lkey is key on this machine. */
 struct vf_object *vf_registry_region(const struct vf_machine *machine,
                                      uint32_t key);
-/* The lkey for a region's object; | VF_RKEY_BIT makes the rkey. */
-uint32_t vf_object_key(const struct vf_object *object);
+/* A region's rkey is its lkey with this bit. */
 #define VF_RKEY_BIT 0x80u
-
-/* Gives the queue pair a number that is free on its machine; 0: none. */
-uint32_t vf_registry_number(struct vf_object *qp);
-void vf_registry_unnumber(struct vf_object *qp, uint32_t number);
-/* The queue pair with this number, or NULL. */
-struct vf_object *vf_registry_numbered(const struct vf_machine *machine,
-                                       uint32_t number);
 
 /* Memory for providers, not zeroed; NULL: out of memory. */
 void *vf_pool_get(struct vf_registry *registry, size_t size);

@@ -1,7 +1,9 @@
 /*
  * The shared library's own world, for programs that know nothing of it.
  *
- * The first verb finds no world and builds one from the environment:
+ * The first verb finds no world. Where `verbfault run` started the process,
+ * that has told it (mock/guest.h). Else one is built from the environment, for
+ * this process alone:
  *
  *   VERBFAULT_PROFILE     thunderbolt (default), rxe, ideal
  *   VERBFAULT_RANKS       machines, default 2; a thread says which one it is
@@ -36,6 +38,7 @@
 #include <unistd.h>
 
 #include "front/world_private.h"
+#include "mock/guest.h"
 
 #define TEXT_MAX 4096
 #define NANOSECONDS INT64_C(1000000000)
@@ -358,6 +361,7 @@ static bool build(void)
         .empty = empty,
         .finding = finding,
         .threads = true,
+        .descriptors = true,
     };
     int ranks, wires, keep_going;
 
@@ -385,11 +389,21 @@ static void build_once(void)
         vf_world_install(standalone.world);
 }
 
+/* A child after fork comes here again: no pthread_once. */
 static void missing(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pid_t tried;
 
-    pthread_once(&once, build_once);
+    pthread_mutex_lock(&mutex);
+    if (!vf_world_installed() && tried != getpid()) {
+        tried = getpid();
+        if (guest_invited())
+            guest_enter();
+        else
+            build_once();
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
 __attribute__((constructor)) static void arm(void)

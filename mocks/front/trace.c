@@ -51,6 +51,29 @@ static void add_handle(struct line *line, const struct vf_record *record)
         add(line, "%u", (unsigned)record->handle_id);
 }
 
+static void add_opcode(struct line *line, uint64_t opcode)
+{
+    static const char *const names[] = {
+        [IBV_WR_RDMA_WRITE] = "RDMA_WRITE",
+        [IBV_WR_RDMA_WRITE_WITH_IMM] = "RDMA_WRITE_WITH_IMM",
+        [IBV_WR_SEND] = "SEND",
+        [IBV_WR_SEND_WITH_IMM] = "SEND_WITH_IMM",
+        [IBV_WR_RDMA_READ] = "RDMA_READ",
+        [IBV_WR_ATOMIC_CMP_AND_SWP] = "ATOMIC_CMP_AND_SWP",
+        [IBV_WR_ATOMIC_FETCH_AND_ADD] = "ATOMIC_FETCH_AND_ADD",
+        [IBV_WR_LOCAL_INV] = "LOCAL_INV",
+        [IBV_WR_BIND_MW] = "BIND_MW",
+        [IBV_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+        [IBV_WR_TSO] = "TSO",
+        [IBV_WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
+    };
+
+    if (opcode < sizeof(names) / sizeof(names[0]) && names[opcode])
+        add(line, "%s", names[opcode]);
+    else
+        add(line, "%llu", (unsigned long long)opcode);
+}
+
 static void add_number(struct line *line, char type, uint64_t value)
 {
     if (type == 'x')
@@ -65,23 +88,43 @@ static void add_number(struct line *line, char type, uint64_t value)
 static void add_arguments(struct line *line, const struct vf_record *record)
 {
     const char *spec = vf_verb_arguments(record->verb);
+    const char *comma = "";
     unsigned n = 0;
 
     while (*spec) {
         size_t label = strcspn(spec, ":");
         char type = spec[label + 1];
 
-        add(line, "%.*s=", (int)label, spec);
-        if (type == 'h')
-            add_handle(line, record);
-        else
-            add_number(line, type, record->args[n++]);
-        spec += label + 2;
-        if (*spec == ',') {
-            add(line, ", ");
-            spec++;
+        if (type != 'o' || record->args[n] != IBV_WR_SEND) {
+            add(line, "%s%.*s=", comma, (int)label, spec);
+            if (type == 'h')
+                add_handle(line, record);
+            else if (type == 'o')
+                add_opcode(line, record->args[n++]);
+            else
+                add_number(line, type, record->args[n++]);
         }
+        spec += label + 2;
+        spec += *spec == ',';
+        comma = ", ";
     }
+}
+
+/* What was completed; a number that is none of verbs.h's is a SEND or RECV. */
+static const char *completion_word(unsigned opcode)
+{
+    static const char *const sends[] = {
+        [IBV_WC_SEND] = "SEND",           [IBV_WC_RDMA_WRITE] = "RDMA_WRITE",
+        [IBV_WC_RDMA_READ] = "RDMA_READ", [IBV_WC_COMP_SWAP] = "COMP_SWAP",
+        [IBV_WC_FETCH_ADD] = "FETCH_ADD", [IBV_WC_BIND_MW] = "BIND_MW",
+        [IBV_WC_LOCAL_INV] = "LOCAL_INV", [IBV_WC_TSO] = "TSO",
+    };
+
+    if (opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+        return "RECV_RDMA_WITH_IMM";
+    if (opcode & IBV_WC_RECV)
+        return "RECV";
+    return opcode < sizeof(sends) / sizeof(sends[0]) ? sends[opcode] : "SEND";
 }
 
 static void add_completion(struct line *line,
@@ -91,7 +134,7 @@ static void add_completion(struct line *line,
 
     add(line, " [wr_id=0x%llx", (unsigned long long)completion->wr_id);
     if (completion->status == IBV_WC_SUCCESS)
-        add(line, completion->opcode & IBV_WC_RECV ? " RECV" : " SEND");
+        add(line, " %s", completion_word(completion->opcode));
     if (status)
         add(line, " %s", status);
     else

@@ -115,6 +115,7 @@ static bool writes_output(enum vf_verb verb)
     case VF_VERB_query_gid:
     case VF_VERB_query_pkey:
     case VF_VERB_query_qp:
+    case VF_VERB_query_srq:
     case VF_VERB_poll_cq:
         return true;
     default:

@@ -49,8 +49,14 @@ struct vf_world *vf_world_create(void)
         munmap(world, sizeof(*world));
         return NULL;
     }
-    start_mutex(&world->mutex);
     world->provider = &vf_mock_provider;
+    world->home = -1;
+    if (world->provider->start(world) != 0) {
+        vf_registry_stop(&world->registry);
+        munmap(world, sizeof(*world));
+        return NULL;
+    }
+    start_mutex(&world->mutex);
     return world;
 }
 
@@ -60,6 +66,7 @@ void vf_world_destroy(struct vf_world *world)
         return;
     if (vf_world_installed() == world)
         vf_world_install(NULL);
+    world->provider->stop(world);
     vf_registry_stop(&world->registry);
     pthread_mutex_destroy(&world->mutex);
     munmap(world, sizeof(*world));
@@ -68,11 +75,6 @@ void vf_world_destroy(struct vf_world *world)
 /* Only what was used, so that its cost is that of the run before. */
 static void reset_machine(struct vf_machine *machine)
 {
-    uint32_t numbers = machine->next_number;
-
-    if (numbers > VF_NUMBERS)
-        numbers = VF_NUMBERS;
-    memset(machine->numbered, 0, numbers * sizeof(machine->numbered[0]));
     memset(machine->devices, 0,
            (size_t)machine->device_count * sizeof(machine->devices[0]));
     memset(machine->calls, 0, sizeof(machine->calls));
@@ -88,7 +90,6 @@ static void reset_machine(struct vf_machine *machine)
     machine->faults_hit = 0;
     machine->remembered = 0;
     machine->waiting = 0;
-    machine->next_number = 0;
 }
 
 void vf_world_reset(struct vf_world *world, const struct vf_hooks *hooks)
@@ -100,6 +101,7 @@ void vf_world_reset(struct vf_world *world, const struct vf_hooks *hooks)
     world->machine_count = 0;
     world->delayed = NULL;
     vf_registry_reset(&world->registry);
+    world->provider->reset(world);
     world->hooks = hooks ? *hooks : none;
 }
 
@@ -195,6 +197,7 @@ int vf_machine_add_device(struct vf_world *world, int machine,
     device->object->device = device;
     vf_object_adopt(device->object);
     describe_device(device);
+    world->provider->add_device(device);
     owner->device_count++;
     return 0;
 }
@@ -218,16 +221,12 @@ int vf_world_cable(struct vf_world *world, int machine_a, const char *device_a,
     return 0;
 }
 
-/* Both ends see it. */
 void vf_device_unplug(struct vf_world *world, int machine, const char *device)
 {
     struct vf_device *gone = find_device(world, machine, device);
 
-    if (!gone)
-        return;
-    gone->unplugged = true;
-    if (gone->peer)
-        gone->peer->unplugged = true;
+    if (gone)
+        world->provider->unplug(gone);
 }
 
 unsigned vf_machine_calls(const struct vf_world *world, int machine,

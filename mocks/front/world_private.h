@@ -13,21 +13,26 @@
 
 #define VF_PLAN_MAX 256
 #define VF_HISTORY 32 /* a power of two */
-#define VF_NUMBERS 1024
-#define VF_FIRST_QP_NUMBER 0x100u
 /* Bytes: no memory is so large. */
 #define VF_ABSURD_LENGTH (UINT64_C(1) << 47)
 
 struct vf_provider_ops;
 
+/* What changes of a device, where every process sees it. */
+struct vf_device_state {
+    bool unplugged;
+    bool down;              /* the port, whatever the setup says */
+    uint32_t qps, mrs, pds; /* what programs hold of it now */
+    uint32_t kept_pds;      /* what dead ones have left */
+};
+
 struct vf_device {
     struct vf_device_setup setup;
+    struct vf_device_state *state; /* the provider's */
     struct vf_machine *machine;
     struct vf_object *object; /* its ibv_device */
     struct vf_device *peer;   /* at the other end of the cable */
     int index;                /* in the machine's list */
-    bool unplugged;
-    uint32_t qps, mrs, pds; /* what programs hold of it now */
 };
 
 struct vf_plan {
@@ -47,12 +52,10 @@ struct vf_machine {
     unsigned faults_hit;
     unsigned remembered; /* calls that history has seen */
     unsigned waiting;    /* 1: the next record is that of a call that waits */
-    uint32_t next_number;
     unsigned calls[VF_VERB_COUNT];
     uint32_t ids[VF_KIND_COUNT];
     uint32_t live_count[VF_KIND_COUNT];
     struct vf_object *live[VF_KIND_COUNT];
-    struct vf_object *numbered[VF_NUMBERS]; /* queue pairs by number */
     struct vf_device devices[VF_DEVICE_MAX];
     struct vf_plan plan;
     struct vf_record history[VF_HISTORY];
@@ -69,6 +72,8 @@ struct vf_delayed {
 
 struct vf_world {
     const struct vf_provider_ops *provider;
+    struct room_view *view; /* the mock's: mock/room.h */
+    int home; /* the machine that this process stands on; -1: all of them */
     struct vf_hooks hooks;
     struct vf_registry registry;
     struct vf_delayed *delayed; /* the next one due first */
@@ -95,16 +100,24 @@ const struct vf_fault *vf_plan_find(const struct vf_plan *plan,
 bool vf_memory_alive(const struct vf_world *world, const void *address,
                      size_t length);
 
-/* Does the plan make the next completion of this queue pair's machine one with
- * an error? Then what it would complete must not have taken place. */
-bool vf_completion_fails(const struct vf_object *qp);
-
 /*
- * A provider's work request has completed: the only way into a completion
- * queue. Counts it, asks the plan, keeps the contract's shadow, and hands it
- * to the provider's deliver. recv tells which queue of qp it was on.
+ * The way of a completion from a provider into a completion queue, in two
+ * steps. Both take place at once, unless the device's work is done by another
+ * process than its owner's.
+ *
+ * vf_completion_next counts the next completion of the machine and asks the
+ * plan. A completion that fails must not have moved anything: the provider asks
+ * before it does.
+ *
+ * vf_completion is the only way into a completion queue. It runs in the process
+ * that owns the queue pair: keeps the contract's shadow, makes of the
+ * completion what the fault says, and hands it to the provider's deliver. recv
+ * tells which queue of qp it was on.
  */
+const struct vf_fault *vf_completion_next(struct vf_machine *machine);
+bool vf_completion_fails(const struct vf_fault *fault);
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
-                   const struct ibv_wc *wc, bool recv);
+                   const struct ibv_wc *wc, bool recv,
+                   const struct vf_fault *fault);
 
 #endif

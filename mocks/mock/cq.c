@@ -1,19 +1,63 @@
 #include <errno.h>
 #include <string.h>
 
+#include "front/contract.h"
 #include "mock/mock.h"
+#include "mock/os.h"
+
+static int granted(const struct vf_profile *profile, int cqe)
+{
+    int places = profile->depth_round ? 1 : cqe;
+
+    while (places < cqe)
+        places = places * 2 + 1;
+    return places;
+}
+
+/* The ring of a shared room's queue; a private one needs none. */
+static bool take_ring(struct room_view *view, struct room_cq *cq, uint32_t cqe)
+{
+    uint32_t slots = 1;
+
+    cq->cqe = cqe;
+    if (!view->shared)
+        return true;
+    while (slots < cqe)
+        slots *= 2;
+    cq->ring = room_get(view, slots * sizeof(struct room_completion));
+    if (!cq->ring)
+        return false;
+    memset(room_at(view, cq->ring), 0, slots * sizeof(struct room_completion));
+    cq->slots = slots;
+    return true;
+}
+
+static void drop_ring(struct room_view *view, struct room_cq *cq)
+{
+    if (cq->ring)
+        room_put(view, cq->ring, cq->slots * sizeof(struct room_completion));
+    cq->ring = 0;
+}
 
 int mock_create_cq(struct vf_object *object, int cqe, int vector)
 {
     const struct vf_profile *profile = object->device->setup.profile;
+    struct vf_world *world = object->machine->world;
     struct mock_cq *cq = object->handle;
+    bool done = false;
 
     if (cqe <= 0 || (uint32_t)cqe > profile->max_cqe || vector != 0)
         return EINVAL;
-    cq->cq.cqe = profile->depth_round ? 1 : cqe;
-    while (cq->cq.cqe < cqe)
-        cq->cq.cqe = cq->cq.cqe * 2 + 1;
-    return 0;
+    cq->handle.ex.cqe = granted(profile, cqe);
+    room_enter(world);
+    cq->room = room_new(world, ROOM_CQ, object);
+    if (cq->room) {
+        done = take_ring(world->view, cq->room, (uint32_t)cq->handle.ex.cqe);
+        if (!done)
+            room_free(world, &cq->room->object);
+    }
+    room_leave(world);
+    return done ? 0 : ENOMEM;
 }
 
 static struct mock_completion *take(struct mock_cq *cq)
@@ -26,36 +70,193 @@ static struct mock_completion *take(struct mock_cq *cq)
     return first;
 }
 
-int mock_destroy_cq(struct vf_object *object)
+void mock_release_cq(struct vf_object *object)
 {
+    struct vf_world *world = object->machine->world;
     struct mock_cq *cq = object->handle;
 
+    mock_harvest(object);
+    while (cq->first)
+        vf_pool_put(&world->registry, take(cq), sizeof(struct mock_completion));
+    room_enter(world);
+    drop_ring(world->view, cq->room);
+    room_free(world, &cq->room->object);
+    room_leave(world);
+}
+
+int mock_destroy_cq(struct vf_object *object)
+{
     if (object->children > 0)
         return EBUSY;
-    while (cq->first)
-        vf_pool_put(&object->machine->world->registry, take(cq),
-                    sizeof(struct mock_completion));
+    mock_release_cq(object);
     return 0;
+}
+
+/* What has arrived is in the handle's own list when the ring is exchanged. */
+int mock_resize_cq(struct vf_object *object, int cqe)
+{
+    const struct vf_profile *profile = object->device->setup.profile;
+    struct vf_world *world = object->machine->world;
+    struct mock_cq *cq = object->handle;
+    struct room_cq kept;
+    bool done;
+
+    if (cqe <= 0 || (uint32_t)cqe > profile->max_cqe)
+        return EINVAL;
+    room_enter(world);
+    mock_harvest(object);
+    if ((uint32_t)cqe < object->shadow.cq.held) {
+        room_leave(world);
+        return EINVAL;
+    }
+    kept = *cq->room;
+    done = take_ring(world->view, cq->room, (uint32_t)granted(profile, cqe));
+    if (done) {
+        drop_ring(world->view, &kept);
+        cq->room->tail = 0;
+        cq->room->known = 0;
+        atomic_store_explicit(&cq->room->head, 0, memory_order_release);
+        cq->handle.ex.cqe = (int)cq->room->cqe;
+    } else {
+        cq->room->cqe = kept.cqe;
+        cq->room->ring = kept.ring;
+    }
+    room_leave(world);
+    return done ? 0 : ENOMEM;
+}
+
+/* The next entry of the ring that is written; NULL: there is none. */
+static struct room_completion *arrived(const struct room_view *view,
+                                       const struct room_cq *cq, uint32_t head)
+{
+    struct room_completion *entry =
+        (struct room_completion *)room_at(view, cq->ring) +
+        (head & (cq->slots - 1));
+
+    if (atomic_load_explicit(&entry->turn, memory_order_acquire) != head + 1)
+        return NULL;
+    return entry;
+}
+
+/* Its queue pair's handle, if that is still there. */
+static struct vf_object *owner_of(struct vf_world *world,
+                                  const struct room_completion *entry,
+                                  struct room_qp **qp)
+{
+    *qp = room_find(world->view, ROOM_QP, entry->qp);
+    if (!*qp || !(*qp)->object.live || !mock_is_ours(world, &(*qp)->object) ||
+        (uint8_t)(*qp)->object.generation != entry->generation) {
+        *qp = NULL;
+        return NULL;
+    }
+    return mock_owner(&(*qp)->object);
+}
+
+/* The bytes of a short message: a peer may be at it (remote.c). */
+static void unpack(struct vf_world *world, struct room_completion *entry,
+                   struct room_qp *qp)
+{
+    uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
+
+    while (work == MOCK_WORK_TAKEN ||
+           (work && !atomic_compare_exchange_weak_explicit(
+                        &entry->work, &work, 0, memory_order_acquire,
+                        memory_order_acquire))) {
+        vf_os_pause();
+        work = atomic_load_explicit(&entry->work, memory_order_acquire);
+    }
+    if (work)
+        mock_unpack(world, qp, work, entry->wc.byte_len);
+}
+
+static void account(struct vf_object *cq, struct vf_object *owner,
+                    const struct room_completion *entry)
+{
+    cq->shadow.cq.held++;
+    if (owner)
+        vf_contract_completed(owner, &entry->wc, entry->recv != 0);
+}
+
+/* Straight to the program when nothing is planned for it. True: wc is it. */
+static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
+{
+    struct vf_world *world = object->machine->world;
+    struct room_cq *cq = ((struct mock_cq *)object->handle)->room;
+    uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+    struct room_completion *entry = arrived(world->view, cq, head);
+    struct vf_object *owner;
+    struct room_qp *qp;
+
+    if (!entry || (entry->fault && wc))
+        return false;
+    owner = owner_of(world, entry, &qp);
+    unpack(world, entry, qp);
+    if (wc) {
+        account(object, owner, entry);
+        *wc = entry->wc;
+        wc->wc_flags &= ~MOCK_WC_SOLICITED;
+    } else if (owner) {
+        const struct vf_plan *plan = &owner->machine->plan;
+
+        vf_completion(owner, object, &entry->wc, entry->recv != 0,
+                      entry->fault ? &plan->faults[entry->fault - 1] : NULL);
+    } else {
+        object->shadow.cq.held++;
+        mock_deliver(object, &entry->wc);
+    }
+    atomic_store_explicit(&cq->head, head + 1, memory_order_release);
+    return true;
+}
+
+void mock_harvest(struct vf_object *object)
+{
+    if (!object->machine->world->view->shared)
+        return;
+    while (take_arrived(object, NULL))
+        continue;
+}
+
+/* The room has lost completions: the contract shall say so. */
+static void note_lost(struct vf_object *object)
+{
+    struct room_cq *cq = ((struct mock_cq *)object->handle)->room;
+
+    if (cq->lost == 0)
+        return;
+    cq->lost = 0;
+    object->shadow.cq.overflow = true;
 }
 
 int mock_poll_cq(struct vf_object *object, int room, struct ibv_wc *wc)
 {
+    struct vf_world *world = object->machine->world;
     struct mock_cq *cq = object->handle;
     int count = 0;
 
-    while (count < room && cq->first) {
-        struct mock_completion *first = take(cq);
+    do {
+        while (count < room && cq->first) {
+            struct mock_completion *first = take(cq);
 
-        wc[count++] = first->wc;
-        vf_pool_put(&object->machine->world->registry, first, sizeof(*first));
-    }
+            wc[count++] = first->wc;
+            vf_pool_put(&world->registry, first, sizeof(*first));
+        }
+        if (!world->view->shared)
+            return count;
+        while (count < room && take_arrived(object, &wc[count]))
+            count++;
+        /* One with a fault is next: through the list. */
+    } while (count < room && take_arrived(object, NULL));
+    note_lost(object);
     return count;
 }
 
 int mock_req_notify_cq(struct vf_object *object, int solicited_only)
 {
-    (void)solicited_only;
-    ((struct mock_cq *)object->handle)->armed = true;
+    struct vf_world *world = object->machine->world;
+
+    room_enter(world);
+    ((struct mock_cq *)object->handle)->room->armed = solicited_only ? 2 : 1;
+    room_leave(world);
     return 0;
 }
 
@@ -66,30 +267,47 @@ int mock_get_cq_event(struct vf_object *channel, struct vf_object **found)
     for (; object; object = object->next) {
         struct mock_cq *cq = object->handle;
 
-        if (object->parent[1] != channel || !cq->event)
+        if (object->parent[1] != channel || cq->events == 0)
             continue;
-        cq->event = false;
+        cq->events--;
         *found = object;
         return 0;
     }
     return EAGAIN;
 }
 
-void mock_deliver(struct vf_object *object, const struct ibv_wc *wc)
+void mock_take_event(struct vf_object *object)
 {
     struct mock_cq *cq = object->handle;
+
+    cq->room->event = 0;
+    if (!object->parent[1])
+        return;
+    cq->events++;
+    vf_channel_signal(object->parent[1]);
+}
+
+void mock_deliver(struct vf_object *object, const struct ibv_wc *wc)
+{
+    struct vf_world *world = object->machine->world;
+    struct mock_cq *cq = object->handle;
     struct mock_completion *completion =
-        vf_pool_get(&object->machine->world->registry, sizeof(*completion));
+        vf_pool_get(&world->registry, sizeof(*completion));
+    bool solicited =
+        wc->status != IBV_WC_SUCCESS || wc->wc_flags & MOCK_WC_SOLICITED;
 
     if (!completion)
         return;
     completion->next = NULL;
     completion->wc = *wc;
+    completion->wc.wc_flags &= ~MOCK_WC_SOLICITED;
     if (cq->last)
         cq->last->next = completion;
     else
         cq->first = completion;
     cq->last = completion;
-    cq->event = cq->event || cq->armed;
-    cq->armed = false;
+    if (cq->room->armed == 1 || (cq->room->armed == 2 && solicited)) {
+        cq->room->armed = 0;
+        mock_take_event(object);
+    }
 }

@@ -11,7 +11,32 @@ static const struct vf_profile *profile_of(const struct vf_object *object)
 
 bool mock_port_up(const struct vf_device *device)
 {
-    return !device->setup.port_down && !device->unplugged;
+    return !device->state->down && !device->state->unplugged;
+}
+
+void mock_add_device(struct vf_device *device)
+{
+    struct room *room = device->machine->world->view->room;
+
+    device->state =
+        &room->machines[device->machine->number].devices[device->index];
+    if (!device->machine->world->view->shared)
+        device->state->down = device->setup.port_down;
+}
+
+/* Both ends see it. */
+void mock_unplug(struct vf_device *device)
+{
+    struct vf_world *world = device->machine->world;
+
+    room_enter(world);
+    device->state->unplugged = true;
+    notice_port(world, device, IBV_EVENT_PORT_ERR);
+    if (device->peer) {
+        device->peer->state->unplugged = true;
+        notice_port(world, device->peer, IBV_EVENT_PORT_ERR);
+    }
+    room_leave(world);
 }
 
 int mock_open_device(struct vf_object *context)
@@ -89,7 +114,7 @@ int mock_query_gid(struct vf_object *context, unsigned port, int index,
 {
     if (port != 1 || index < 0 || index >= profile_of(context)->gid_table_len)
         return EINVAL;
-    fabric_gid(context->device, index, gid);
+    route_gid(context->device, index, gid);
     return 0;
 }
 

@@ -1,21 +1,53 @@
 /*
- * mock/mock.h: the mock provider's objects.
+ * mock/mock.h: the mock provider.
  *
- * Each starts with the verbs struct that the program sees. Work requests and
- * completions are lists of pieces from the registry's pool. Messages move when
- * something happens that lets them: a post, or a queue pair that becomes ready
- * (mock/fabric.c). Nothing here has a thread or a timer.
+ * What a program holds begins with the verbs struct and points to the object in
+ * the room (mock/room.h) that is the device's side of it. Everything that may
+ * concern a peer works on room objects; only their owner's process follows
+ * `owner` back to the handle.
+ *
+ *   route.c     addresses, and which device they lead to
+ *   work.c      posting: work requests into queues
+ *   move.c      messages between queue pairs
+ *   datagram.c  UD
+ *   remote.c    RDMA WRITE, READ and atomics
+ *   hold.c      what is marked while bytes are copied
+ *   copy.c      bytes from process to process
+ *   complete.c  completions to their queues, planned faults among them
+ *   expire.c    what happens when nothing happens: retry and RNR timers
+ *   notice.c    async events
+ *   death.c     what a dead process leaves
+ *
+ * In all of them the room is entered, except where a function says otherwise.
  */
 #ifndef VF_MOCK_MOCK_H
 #define VF_MOCK_MOCK_H
 
+#include "front/handles.h"
 #include "front/provider.h"
 #include "front/world_private.h"
+#include "mock/os.h"
+#include "mock/room.h"
+
+/* In a completion's wc_flags, until a program sees it: the sender asked for an
+ * event. */
+#define MOCK_WC_SOLICITED (1u << 30)
+/* In the place of a completion's receive: a peer copies its bytes just now. */
+#define MOCK_WORK_TAKEN UINT32_MAX
+
+struct mock_pd {
+    struct ibv_pd pd;
+    uint32_t domain; /* its number in the room */
+};
 
 struct mock_mr {
     struct ibv_mr mr;
-    uint64_t iova;
-    unsigned access;
+    struct room_region *room;
+};
+
+struct mock_mw {
+    struct ibv_mw mw;
+    struct room_region *room;
 };
 
 struct mock_completion {
@@ -24,47 +56,55 @@ struct mock_completion {
 };
 
 struct mock_cq {
-    struct ibv_cq cq;
-    struct mock_completion *first, *last;
-    bool armed; /* the next completion makes an event */
-    bool event; /* an event that nobody has taken */
-};
-
-/* A work request, on either queue. */
-struct mock_work {
-    struct mock_work *next;
-    uint64_t wr_id;
-    uint32_t size;   /* of this piece of memory */
-    uint32_t length; /* bytes of all entries */
-    uint32_t slots;  /* places it takes in its queue */
-    uint32_t flags;  /* enum ibv_send_flags */
-    __be32 imm;
-    bool has_imm;
-    int entries;
-    struct ibv_sge sge[]; /* an inline request's bytes follow its entry */
-};
-
-struct mock_queue {
-    struct mock_work *first, *last;
-    uint32_t slots;
-    uint32_t depth; /* granted */
+    struct vf_cq_handle handle;
+    struct room_cq *room;
+    struct mock_completion *first, *last; /* arrived, not polled */
+    uint32_t events; /* that nobody has taken */
 };
 
 struct mock_srq {
     struct ibv_srq srq;
-    struct mock_queue recv;
-    uint32_t max_sge;
+    struct room_srq *room;
 };
 
 struct mock_qp {
-    struct ibv_qp qp;
-    struct vf_object *object;
-    enum ibv_qp_state state;
-    bool all_signaled;
-    struct ibv_qp_cap cap;   /* granted */
-    struct ibv_qp_attr attr; /* what modify_qp has set so far */
-    struct mock_queue send, recv;
+    struct vf_qp_handle handle;
+    struct room_qp *room;
 };
+
+struct mock_ah {
+    struct ibv_ah ah;
+    struct ibv_ah_attr attr;
+};
+
+/* Whose is it? The device of any object; the handle only of our own. */
+static inline struct vf_device *mock_device(struct vf_world *world,
+                                            const struct room_object *object)
+{
+    return &world->machines[object->machine].devices[object->device];
+}
+
+static inline const struct vf_profile *
+mock_profile(struct vf_world *world, const struct room_object *object)
+{
+    return mock_device(world, object)->setup.profile;
+}
+
+static inline bool mock_is_ours(const struct vf_world *world,
+                                const struct room_object *object)
+{
+    return object->process == world->view->self;
+}
+
+static inline struct vf_object *mock_owner(const struct room_object *object)
+{
+    return (struct vf_object *)object->owner;
+}
+
+static inline uint32_t mock_domain(const struct vf_object *pd)
+{
+    return ((const struct mock_pd *)pd->handle)->domain;
+}
 
 /* device.c */
 int mock_open_device(struct vf_object *context);
@@ -77,10 +117,13 @@ int mock_query_gid(struct vf_object *context, unsigned port, int index,
 int mock_query_pkey(struct vf_object *context, unsigned port, int index,
                     __be16 *pkey);
 bool mock_port_up(const struct vf_device *device);
+void mock_add_device(struct vf_device *device);
+void mock_unplug(struct vf_device *device);
 
 /* pd.c */
 int mock_alloc_pd(struct vf_object *pd);
 int mock_dealloc_pd(struct vf_object *pd);
+void mock_release_pd(struct vf_object *pd);
 int mock_create_ah(struct vf_object *ah, const struct ibv_ah_attr *attr);
 int mock_destroy_ah(struct vf_object *ah);
 
@@ -88,14 +131,67 @@ int mock_destroy_ah(struct vf_object *ah);
 int mock_reg_mr(struct vf_object *mr, void *address, size_t length,
                 uint64_t iova, unsigned access);
 int mock_dereg_mr(struct vf_object *mr);
+int mock_rereg_mr(struct vf_object *mr, int flags, struct vf_object *pd,
+                  void *address, size_t length, unsigned access);
+struct vf_object *mock_region_of_key(const struct vf_machine *machine,
+                                     uint32_t key);
+struct vf_object *mock_window_of_key(const struct vf_machine *machine,
+                                     uint32_t key);
+/* The live region or window with the key on the device that qp is of, with
+ * these access flags, when the bytes lie in it; else NULL and *status. remote:
+ * by its rkey. qp is the one whose domain counts. */
+struct room_region *mock_region(struct vf_world *world,
+                                const struct room_qp *qp, uint32_t key,
+                                bool remote, uint64_t address, uint64_t length,
+                                uint32_t access, bool *outside);
+
+/* mw.c */
+int mock_alloc_mw(struct vf_object *mw, enum ibv_mw_type type);
+int mock_dealloc_mw(struct vf_object *mw);
+int mock_bind_mw(struct vf_object *qp, struct vf_object *mw,
+                 struct ibv_mw_bind *bind);
+/* Binds as the request says; an enum ibv_wc_status. */
+int mock_bind(struct vf_world *world, struct room_qp *qp,
+              const struct room_work *work);
+/* Takes the key of a window of type 2 or of a region away; false: there is no
+ * such key, or its kind cannot. remote: a peer asks for it. */
+bool mock_invalidate(struct vf_world *world, struct room_qp *qp, uint32_t key,
+                     bool remote);
+void mock_unbind(struct vf_world *world, struct room_region *window);
 
 /* cq.c */
 int mock_create_cq(struct vf_object *cq, int cqe, int vector);
 int mock_destroy_cq(struct vf_object *cq);
+void mock_release_cq(struct vf_object *cq);
+int mock_resize_cq(struct vf_object *cq, int cqe);
 int mock_poll_cq(struct vf_object *cq, int room, struct ibv_wc *wc);
 int mock_req_notify_cq(struct vf_object *cq, int solicited_only);
 int mock_get_cq_event(struct vf_object *channel, struct vf_object **cq);
 void mock_deliver(struct vf_object *cq, const struct ibv_wc *wc);
+/* The program is to be told of the queue's event. Not entered. */
+void mock_take_event(struct vf_object *cq);
+/* Takes what has arrived. The room need not be entered. */
+void mock_harvest(struct vf_object *cq);
+
+/* complete.c */
+/* Completes the request, which is off its queue, and frees it; unless kept, a
+ * receive that its bytes lie in. fault: what the plan has for this completion;
+ * a send that makes none is not asked for. */
+void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
+                   bool recv, const struct ibv_wc *wc,
+                   const struct vf_fault *fault, bool kept);
+/* A send completes with the status; the plan is asked. */
+void mock_complete_send(struct vf_world *world, struct room_qp *qp,
+                        uint32_t work, int status);
+/* A receive completes with an error. */
+void mock_complete_error(struct vf_world *world, struct room_qp *qp,
+                         uint32_t work, bool recv, int status);
+const struct vf_fault *mock_plan(struct vf_world *world,
+                                 const struct room_qp *qp);
+uint32_t mock_count_completion(struct vf_machine *machine);
+/* Copies the bytes that lie in a receive to where they belong, and frees it. */
+void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t work,
+                 uint32_t length);
 
 /* qp.c */
 int mock_create_qp(struct vf_object *qp, struct ibv_qp_init_attr *attr);
@@ -105,32 +201,140 @@ int mock_query_qp(struct vf_object *qp, struct ibv_qp_attr *attr, int mask,
                   struct ibv_qp_init_attr *init);
 int mock_destroy_qp(struct vf_object *qp);
 void mock_fail_qp(struct vf_object *qp);
-void mock_empty_queue(struct vf_object *owner, struct mock_queue *queue);
+/* To ERR, flushing both queues. */
+void mock_fail(struct vf_world *world, struct room_qp *qp);
+/* Frees it, however its program ended. */
+void mock_drop_qp(struct vf_world *world, struct room_qp *qp);
 uint32_t mock_grant(const struct vf_profile *profile, uint32_t asked);
+int mock_attach(struct vf_object *qp, const union ibv_gid *gid, uint16_t lid);
+int mock_detach(struct vf_object *qp, const union ibv_gid *gid, uint16_t lid);
 
-/* post.c */
+/* srq.c */
+int mock_create_srq(struct vf_object *srq, struct ibv_srq_init_attr *attr);
+int mock_destroy_srq(struct vf_object *srq);
+void mock_release_srq(struct vf_object *srq);
+int mock_modify_srq(struct vf_object *srq, const struct ibv_srq_attr *attr,
+                    int mask);
+int mock_query_srq(struct vf_object *srq, struct ibv_srq_attr *attr);
+int mock_post_srq_recv(struct vf_object *srq, struct ibv_recv_wr *wr,
+                       struct ibv_recv_wr **bad);
+/* A receive was taken from it: the limit's event. */
+void mock_srq_taken(struct vf_world *world, struct room_srq *srq);
+
+/* work.c */
 int mock_post_send(struct vf_object *qp, struct ibv_send_wr *wr,
                    struct ibv_send_wr **bad);
 int mock_post_recv(struct vf_object *qp, struct ibv_recv_wr *wr,
                    struct ibv_recv_wr **bad);
-int mock_post_srq_recv(struct vf_object *srq, struct ibv_recv_wr *wr,
-                       struct ibv_recv_wr **bad);
-int mock_create_srq(struct vf_object *srq, struct ibv_srq_init_attr *attr);
-int mock_destroy_srq(struct vf_object *srq);
-struct mock_work *mock_take(struct mock_queue *queue);
-/* Completes a request that was taken from its queue, and frees it. */
-void mock_complete(struct mock_qp *qp, struct mock_work *work, bool recv,
-                   enum ibv_wc_status status, const struct mock_work *sent);
+int mock_post_one_recv(struct vf_object *owner, struct room_queue *queue,
+                       uint32_t max_sge, const struct ibv_recv_wr *wr,
+                       uint32_t *posted);
+void mock_put(struct room_view *view, struct room_queue *queue, uint32_t work);
+/* Takes the first request from the queue; 0: there is none. */
+uint32_t mock_take(struct room_view *view, struct room_queue *queue);
+void mock_empty(struct room_view *view, struct room_queue *queue);
+static inline struct room_work *mock_work(const struct room_view *view,
+                                          uint32_t work)
+{
+    return room_at(view, work);
+}
+/* Where a short message may wait in a receive, after its entries. */
+static inline unsigned char *mock_bytes(struct room_work *work)
+{
+    return (unsigned char *)&work->sge[work->entries];
+}
+uint32_t mock_bytes_room(const struct room_work *work);
 
-/* fabric.c */
+/* route.c */
 /* The GID at this index of the device's table; false: the entry is empty. */
-bool fabric_gid(const struct vf_device *device, int index, union ibv_gid *gid);
+bool route_gid(const struct vf_device *device, int index, union ibv_gid *gid);
 /* The device that has this GID and can be reached from here, or NULL. */
-struct vf_device *fabric_route(const struct vf_device *from,
-                               const union ibv_gid *gid);
+struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
+/* The queue pair at the other end of a connection, in whatever state; NULL:
+ * nobody there. */
+struct room_qp *route_other_end(struct vf_world *world,
+                                const struct room_qp *qp);
+
+/* move.c */
 /* Moves what can be moved of the queue pair's sends. */
-void fabric_pump(struct mock_qp *sender);
+void move_pump(struct vf_world *world, struct room_qp *sender);
 /* The queue pair can receive (more): moves what its peer has for it. */
-void fabric_ready(struct mock_qp *receiver);
+void move_ready(struct vf_world *world, struct room_qp *receiver);
+bool move_can_receive(const struct room_qp *qp);
+/* Waits until nobody copies to it or moves its sends. */
+void move_settle(struct vf_world *world, struct room_qp *qp);
+/* IBV_WC_SUCCESS, or what is wrong with the entries of the request. */
+int move_check_entries(struct vf_world *world, const struct room_qp *qp,
+                       const struct room_work *work, bool recv,
+                       uint32_t access);
+/* The receive that the next message takes; 0: none is posted. */
+uint32_t move_take_receive(struct vf_world *world, struct room_qp *receiver);
+
+/* remote.c */
+/* The first send, an RDMA request, to the other end. What it answers is as
+ * move_one's: see move.c. */
+enum move {
+    MOVE_DONE, /* completed, whatever the status: go on */
+    MOVE_WAITS /* for a receive, or for a peer */
+};
+enum move remote_move(struct vf_world *world, struct room_qp *sender,
+                      struct room_qp *receiver);
+/* Nobody takes the first send. not_ready: its receiver, which has no receive
+ * for it; NULL: there is nobody. */
+enum move move_lost(struct vf_world *world, struct room_qp *sender,
+                    const struct room_qp *not_ready);
+/* The message meets the receive; both are off their queues. lead: the header
+ * that goes before it. Completes the receive; its status. */
+int move_land(struct vf_world *world, struct room_qp *sender,
+              struct room_work *sent, struct room_qp *receiver,
+              uint32_t received, struct ibv_sge *lead);
+/* The first send fails: completes it and moves the queue pair to ERR. */
+void move_refuse(struct vf_world *world, struct room_qp *sender, int status);
+
+/* datagram.c */
+/* Sends the first send of a UD queue pair and completes it. */
+void datagram_move(struct vf_world *world, struct room_qp *sender);
+
+/* copy.c */
+/* A walk along the entries of a request. */
+struct copy_place {
+    uint32_t process;
+    const struct ibv_sge *list;
+    int count;
+    int entry;
+    uint32_t offset;
+};
+/* Copies length bytes; both places move on. 0 or an errno. Long copies leave
+ * the room meanwhile: hold what must not change (landing, busy). */
+int copy_move(struct vf_world *world, struct copy_place *to,
+              struct copy_place *from, uint64_t length);
+/* Likewise, and never leaves the room, nor need it be entered. */
+int copy_short(struct vf_world *world, struct copy_place *to,
+               struct copy_place *from, uint64_t length);
+/* Copies between an address of a process and memory of ours. */
+int copy_out(struct vf_world *world, uint32_t process, uint64_t to,
+             const void *from, size_t length);
+int copy_in(struct vf_world *world, uint32_t process, void *to, uint64_t from,
+            size_t length);
+
+/* expire.c */
+/* The first send of qp has until then (0: no deadline). */
+void expire_set(struct vf_world *world, struct room_qp *qp, int64_t when);
+/* Ends what is over; the next deadline or -1. Enters the room by itself. */
+int64_t expire_advance(struct vf_world *world, int64_t now);
+int64_t expire_now(const struct vf_world *world);
+
+/* notice.c */
+void notice_object(struct vf_world *world, struct room_object *object,
+                   enum ibv_event_type type);
+void notice_port(struct vf_world *world, struct vf_device *device,
+                 enum ibv_event_type type);
+/* Tells the program what others have noticed for it. Not entered. */
+void notice_take(struct vf_world *world);
+/* Something has happened that the process's attendant shall look at. */
+void notice_ring(struct vf_world *world, uint32_t process);
+
+/* provider.c */
+void mock_reclaim(struct vf_object *object);
 
 #endif

@@ -7,6 +7,8 @@
      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |  \
      IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE)
 #define NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+/* A key is the region's index and how often the index was used before. */
+#define KEY_GENERATIONS 0x7fu
 
 static int check_access(unsigned access)
 {
@@ -34,13 +36,44 @@ static int check_range(const struct vf_object *mr, const void *address,
     return 0;
 }
 
+static int check_limit(const struct vf_device *device)
+{
+    const struct vf_profile *profile = device->setup.profile;
+    uint32_t limit = vf_device_limit(device->setup.max_mr, profile->mr_limit);
+    uint32_t used = device->state->mrs + (uint32_t)device->setup.used_mr;
+
+    if ((limit || device->setup.max_mr >= 0) && used >= limit)
+        return profile->mr_limit_errno;
+    return 0;
+}
+
+static uint32_t key_of(const struct room_region *region)
+{
+    return region->object.index << 8 |
+           (region->object.generation & KEY_GENERATIONS);
+}
+
+static int take_region(struct vf_object *object)
+{
+    int err = check_limit(object->device);
+    struct room_region *region;
+
+    if (err)
+        return err;
+    region = room_new(object->machine->world, ROOM_REGION, object);
+    if (!region)
+        return ENOMEM;
+    object->device->state->mrs++;
+    region->key = key_of(region);
+    region->valid = true;
+    ((struct mock_mr *)object->handle)->room = region;
+    return 0;
+}
+
 int mock_reg_mr(struct vf_object *object, void *address, size_t length,
                 uint64_t iova, unsigned access)
 {
-    struct vf_device *device = object->device;
-    const struct vf_profile *profile = device->setup.profile;
-    uint32_t limit = vf_device_limit(device->setup.max_mr, profile->mr_limit);
-    uint32_t used = device->mrs + (uint32_t)device->setup.used_mr;
+    struct vf_world *world = object->machine->world;
     struct mock_mr *mr = object->handle;
     int err = check_access(access);
 
@@ -48,18 +81,140 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
         err = check_range(object, address, length);
     if (err)
         return err;
-    if ((limit || device->setup.max_mr >= 0) && used >= limit)
-        return profile->mr_limit_errno;
-    device->mrs++;
-    mr->iova = iova;
-    mr->access = access;
-    mr->mr.lkey = vf_object_key(object);
-    mr->mr.rkey = mr->mr.lkey | VF_RKEY_BIT;
+    room_enter(world);
+    err = take_region(object);
+    if (!err) {
+        mr->room->domain = mock_domain(object->parent[0]);
+        mr->room->iova = iova;
+        mr->room->address = (uintptr_t)address;
+        mr->room->length = length;
+        mr->room->access = access;
+        mr->mr.lkey = mr->room->key;
+        mr->mr.rkey = mr->room->key | VF_RKEY_BIT;
+    }
+    room_leave(world);
+    return err;
+}
+
+/* Nobody may copy to or from memory that its program takes back. */
+static void wait_for_copies(struct vf_world *world,
+                            const struct room_region *region)
+{
+    while (region->busy > 0) {
+        room_leave(world);
+        vf_os_pause();
+        room_enter(world);
+    }
+}
+
+int mock_dereg_mr(struct vf_object *object)
+{
+    struct vf_world *world = object->machine->world;
+    struct room_region *region = ((struct mock_mr *)object->handle)->room;
+
+    room_enter(world);
+    region->object.live = false;
+    wait_for_copies(world, region);
+    room_free(world, &region->object);
+    object->device->state->mrs--;
+    room_leave(world);
     return 0;
 }
 
-int mock_dereg_mr(struct vf_object *mr)
+int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
+                  void *address, size_t length, unsigned access)
 {
-    mr->device->mrs--;
+    struct vf_world *world = object->machine->world;
+    struct mock_mr *mr = object->handle;
+    struct room_region *region = mr->room;
+    int err = flags & IBV_REREG_MR_CHANGE_ACCESS ? check_access(access) : 0;
+
+    if (!err && flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+        err = check_range(object, address, length);
+    if (err)
+        return err;
+    room_enter(world);
+    if (region->windows > 0) {
+        room_leave(world);
+        return EBUSY;
+    }
+    wait_for_copies(world, region);
+    if (flags & IBV_REREG_MR_CHANGE_PD)
+        region->domain = mock_domain(pd);
+    if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+        region->access = access;
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        region->iova = (uintptr_t)address;
+        region->address = (uintptr_t)address;
+        region->length = length;
+    }
+    region->valid = true;
+    mr->mr.lkey = region->key;
+    mr->mr.rkey = region->key | VF_RKEY_BIT;
+    room_leave(world);
     return 0;
+}
+
+static struct room_region *with_key(const struct room_view *view, uint32_t key)
+{
+    struct room_region *region = room_find(view, ROOM_REGION, key >> 8);
+
+    if (!region)
+        return NULL;
+    if (!region->window)
+        key &= ~VF_RKEY_BIT;
+    return region->key == key ? region : NULL;
+}
+
+struct vf_object *mock_region_of_key(const struct vf_machine *machine,
+                                     uint32_t key)
+{
+    const struct room_region *region = with_key(machine->world->view, key);
+    struct vf_object *owner;
+
+    if (!region || region->window || key & VF_RKEY_BIT ||
+        !mock_is_ours(machine->world, &region->object))
+        return NULL;
+    owner = mock_owner(&region->object);
+    /* The handle may be another region's by now. */
+    if (owner->machine != machine || owner->kind != VF_KIND_MR ||
+        (owner->live && ((struct mock_mr *)owner->handle)->room != region))
+        return NULL;
+    return owner;
+}
+
+struct vf_object *mock_window_of_key(const struct vf_machine *machine,
+                                     uint32_t key)
+{
+    const struct room_region *window = with_key(machine->world->view, key);
+
+    if (!window || !window->window || !window->object.live ||
+        !mock_is_ours(machine->world, &window->object))
+        return NULL;
+    return mock_owner(&window->object);
+}
+
+struct room_region *mock_region(struct vf_world *world,
+                                const struct room_qp *qp, uint32_t key,
+                                bool remote, uint64_t address, uint64_t length,
+                                uint32_t access, bool *outside)
+{
+    struct room_region *region = with_key(world->view, key);
+    uint64_t start;
+
+    *outside = false;
+    if (!region || !region->object.live || !region->valid ||
+        region->domain != qp->domain ||
+        region->object.machine != qp->object.machine ||
+        region->object.device != qp->object.device ||
+        (region->access & access) != access)
+        return NULL;
+    if (remote ? !(key & VF_RKEY_BIT) && !region->window
+               : key & VF_RKEY_BIT || region->window)
+        return NULL;
+    if (region->window == IBV_MW_TYPE_2 && region->number != qp->number)
+        return NULL;
+    start = address - region->iova;
+    *outside = start > region->length || length > region->length - start;
+    return *outside ? NULL : region;
 }

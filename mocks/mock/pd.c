@@ -2,26 +2,55 @@
 
 #include "mock/mock.h"
 
-int mock_alloc_pd(struct vf_object *pd)
+static uint32_t *held_by_us(const struct vf_device *device)
+{
+    const struct room_view *view = device->machine->world->view;
+
+    return &view->room->processes[view->self].pds[device->index];
+}
+
+static int take_domain(struct vf_object *pd)
 {
     struct vf_device *device = pd->device;
     const struct vf_profile *profile = device->setup.profile;
     uint32_t limit = vf_device_limit(device->setup.max_pd, profile->pd_limit);
-    uint32_t used = device->pds + (uint32_t)device->setup.used_pd;
+    uint32_t used = device->state->pds + device->state->kept_pds +
+                    (uint32_t)device->setup.used_pd;
+    struct mock_pd *mock = pd->handle;
 
     if (profile->alloc_pd_needs_port && !mock_port_up(device))
         return profile->port_down_pd_errno;
     if ((limit || device->setup.max_pd >= 0) && used >= limit)
         return profile->pd_limit_errno;
-    ((struct ibv_pd *)pd->handle)->handle = device->pds++;
+    mock->pd.handle = device->state->pds++;
+    (*held_by_us(device))++;
+    mock->domain = ++device->machine->world->view->room->domains;
     return 0;
+}
+
+int mock_alloc_pd(struct vf_object *pd)
+{
+    int err;
+
+    room_enter(pd->machine->world);
+    err = take_domain(pd);
+    room_leave(pd->machine->world);
+    return err;
+}
+
+void mock_release_pd(struct vf_object *pd)
+{
+    room_enter(pd->machine->world);
+    pd->device->state->pds--;
+    (*held_by_us(pd->device))--;
+    room_leave(pd->machine->world);
 }
 
 int mock_dealloc_pd(struct vf_object *pd)
 {
     if (pd->children > 0)
         return EBUSY;
-    pd->device->pds--;
+    mock_release_pd(pd);
     return 0;
 }
 
@@ -31,7 +60,10 @@ int mock_create_ah(struct vf_object *ah, const struct ibv_ah_attr *attr)
 
     if (!profile->ud)
         return profile->unsupported_errno;
-    return attr->port_num == 1 ? 0 : EINVAL;
+    if (attr->port_num != 1)
+        return EINVAL;
+    ((struct mock_ah *)ah->handle)->attr = *attr;
+    return 0;
 }
 
 int mock_destroy_ah(struct vf_object *ah)

@@ -131,6 +131,10 @@ const struct vf_profile vf_profile_rxe = {
     .recv_key_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
     .recv_range_status = IBV_WC_LOC_QP_OP_ERR, /* as recv_key_status */
     .too_long_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
+    .rc_refused_status = IBV_WC_REM_OP_ERR,    /* as rc_too_long_status */
+    .rc_too_long_status = IBV_WC_REM_OP_ERR,   /* measured */
+    .ud_too_long_status = IBV_WC_SUCCESS,      /* the driver's comment: "believed
+                                                  sent" */
 
     .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4}, /* measured */
     .gid_table_len = 1024,                         /* the driver's constant */
@@ -184,6 +188,9 @@ const struct vf_profile vf_profile_ideal = {
     .recv_key_status = IBV_WC_LOC_PROT_ERR,
     .recv_range_status = IBV_WC_LOC_PROT_ERR,
     .too_long_status = IBV_WC_LOC_LEN_ERR,
+    .rc_refused_status = IBV_WC_REM_OP_ERR,
+    .rc_too_long_status = IBV_WC_REM_INV_REQ_ERR,
+    .ud_too_long_status = IBV_WC_LOC_LEN_ERR,
 
     .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4},
     .gid_table_len = 2,

@@ -1,7 +1,7 @@
 #include "mock/mock.h"
 
 /* The kernel's view of an object whose program is gone. */
-static void reclaim(struct vf_object *object)
+void mock_reclaim(struct vf_object *object)
 {
     switch (object->kind) {
     case VF_KIND_QP:
@@ -10,8 +10,17 @@ static void reclaim(struct vf_object *object)
     case VF_KIND_MR:
         mock_dereg_mr(object);
         break;
+    case VF_KIND_MW:
+        mock_dealloc_mw(object);
+        break;
     case VF_KIND_PD:
-        object->device->pds--;
+        mock_release_pd(object);
+        break;
+    case VF_KIND_SRQ:
+        mock_release_srq(object);
+        break;
+    case VF_KIND_CQ:
+        mock_release_cq(object);
         break;
     default:
         break;
@@ -23,14 +32,20 @@ const struct vf_provider_ops vf_mock_provider = {
     .size =
         {
             [VF_KIND_CONTEXT] = sizeof(struct verbs_context),
-            [VF_KIND_PD] = sizeof(struct ibv_pd),
+            [VF_KIND_PD] = sizeof(struct mock_pd),
             [VF_KIND_MR] = sizeof(struct mock_mr),
             [VF_KIND_CQ] = sizeof(struct mock_cq),
             [VF_KIND_QP] = sizeof(struct mock_qp),
-            [VF_KIND_AH] = sizeof(struct ibv_ah),
+            [VF_KIND_AH] = sizeof(struct mock_ah),
             [VF_KIND_SRQ] = sizeof(struct mock_srq),
             [VF_KIND_CHANNEL] = sizeof(struct ibv_comp_channel),
+            [VF_KIND_MW] = sizeof(struct mock_mw),
         },
+    .start = room_start,
+    .stop = room_stop,
+    .reset = room_reset,
+    .add_device = mock_add_device,
+    .unplug = mock_unplug,
     .open_device = mock_open_device,
     .close_device = mock_close_device,
     .query_device = mock_query_device,
@@ -41,12 +56,21 @@ const struct vf_provider_ops vf_mock_provider = {
     .dealloc_pd = mock_dealloc_pd,
     .reg_mr = mock_reg_mr,
     .dereg_mr = mock_dereg_mr,
+    .rereg_mr = mock_rereg_mr,
+    .region = mock_region_of_key,
+    .window = mock_window_of_key,
+    .alloc_mw = mock_alloc_mw,
+    .dealloc_mw = mock_dealloc_mw,
+    .bind_mw = mock_bind_mw,
     .create_cq = mock_create_cq,
     .destroy_cq = mock_destroy_cq,
+    .resize_cq = mock_resize_cq,
     .poll_cq = mock_poll_cq,
     .req_notify_cq = mock_req_notify_cq,
     .get_cq_event = mock_get_cq_event,
     .deliver = mock_deliver,
+    .count_completion = mock_count_completion,
+    .advance = expire_advance,
     .create_qp = mock_create_qp,
     .modify_qp = mock_modify_qp,
     .query_qp = mock_query_qp,
@@ -58,6 +82,10 @@ const struct vf_provider_ops vf_mock_provider = {
     .destroy_ah = mock_destroy_ah,
     .create_srq = mock_create_srq,
     .destroy_srq = mock_destroy_srq,
+    .modify_srq = mock_modify_srq,
+    .query_srq = mock_query_srq,
     .post_srq_recv = mock_post_srq_recv,
-    .reclaim = reclaim,
+    .attach_mcast = mock_attach,
+    .detach_mcast = mock_detach,
+    .reclaim = mock_reclaim,
 };

@@ -51,80 +51,121 @@ static int check_limit(const struct vf_device *device)
 {
     const struct vf_profile *profile = device->setup.profile;
     uint32_t limit = vf_device_limit(device->setup.max_qp, profile->qp_limit);
-    uint32_t used = device->qps + (uint32_t)device->setup.used_qp;
+    uint32_t used = device->state->qps + (uint32_t)device->setup.used_qp;
 
     if ((limit || device->setup.max_qp >= 0) && used >= limit)
         return profile->qp_limit_errno;
     return 0;
 }
 
+static struct room_qp *room_of(const struct vf_object *qp)
+{
+    return ((struct mock_qp *)qp->handle)->room;
+}
+
+static uint32_t cq_index(const struct vf_object *cq)
+{
+    return ((struct mock_cq *)cq->handle)->room->object.index;
+}
+
+static int take_qp(struct vf_object *object)
+{
+    struct vf_world *world = object->machine->world;
+    struct mock_qp *mock = object->handle;
+    int err = check_limit(object->device);
+    struct room_qp *qp;
+
+    if (err)
+        return err;
+    qp = room_new(world, ROOM_QP, object);
+    if (!qp)
+        return ENOMEM;
+    qp->number = room_number(world->view, qp);
+    if (qp->number == 0) {
+        room_free(world, &qp->object);
+        return ENOMEM;
+    }
+    object->device->state->qps++;
+    mock->handle.ex.qp_base.qp_num = qp->number;
+    mock->room = qp;
+    return 0;
+}
+
+static void fill_qp(const struct vf_object *object, struct room_qp *qp,
+                    struct ibv_qp_init_attr *attr)
+{
+    const struct vf_profile *profile = object->device->setup.profile;
+
+    qp->state = IBV_QPS_RESET;
+    qp->type = (uint8_t)attr->qp_type;
+    qp->all_signaled = attr->sq_sig_all != 0;
+    qp->domain = mock_domain(object->parent[0]);
+    qp->send_cq = cq_index(object->parent[1]);
+    qp->recv_cq = cq_index(object->parent[2]);
+    if (object->parent[3])
+        qp->srq = ((struct mock_srq *)object->parent[3]->handle)
+                      ->room->object.index;
+    qp->send.depth = mock_grant(profile, attr->cap.max_send_wr);
+    qp->recv.depth = mock_grant(profile, attr->cap.max_recv_wr);
+    attr->cap.max_send_wr = qp->send.depth;
+    attr->cap.max_recv_wr = qp->recv.depth;
+    qp->cap = attr->cap;
+}
+
 int mock_create_qp(struct vf_object *object, struct ibv_qp_init_attr *attr)
 {
-    struct vf_device *device = object->device;
-    const struct vf_profile *profile = device->setup.profile;
-    struct mock_qp *qp = object->handle;
+    const struct vf_profile *profile = object->device->setup.profile;
+    struct vf_world *world = object->machine->world;
     int err = check_type(profile, (int)attr->qp_type);
 
     if (!err && attr->srq && !profile->srq)
         err = profile->unsupported_errno;
     if (!err)
         err = check_sizes(profile, &attr->cap);
-    if (!err)
-        err = check_limit(device);
     if (err)
         return err;
-    qp->qp.qp_num = vf_registry_number(object);
-    if (qp->qp.qp_num == 0)
-        return ENOMEM;
-    device->qps++;
-    qp->object = object;
-    qp->state = IBV_QPS_RESET;
-    qp->all_signaled = attr->sq_sig_all != 0;
-    qp->send.depth = mock_grant(profile, attr->cap.max_send_wr);
-    qp->recv.depth = mock_grant(profile, attr->cap.max_recv_wr);
-    attr->cap.max_send_wr = qp->send.depth;
-    attr->cap.max_recv_wr = qp->recv.depth;
-    qp->cap = attr->cap;
-    return 0;
+    room_enter(world);
+    err = take_qp(object);
+    if (!err)
+        fill_qp(object, room_of(object), attr);
+    room_leave(world);
+    return err;
 }
 
-struct mock_work *mock_take(struct mock_queue *queue)
-{
-    struct mock_work *first = queue->first;
-
-    queue->first = first->next;
-    if (!queue->first)
-        queue->last = NULL;
-    queue->slots -= first->slots;
-    return first;
-}
-
-void mock_empty_queue(struct vf_object *owner, struct mock_queue *queue)
-{
-    while (queue->first) {
-        struct mock_work *work = mock_take(queue);
-
-        vf_pool_put(&owner->machine->world->registry, work, work->size);
-    }
-}
-
-static void flush(struct mock_qp *qp)
+static void flush(struct vf_world *world, struct room_qp *qp)
 {
     while (qp->send.first)
-        mock_complete(qp, mock_take(&qp->send), false, IBV_WC_WR_FLUSH_ERR,
-                      NULL);
+        mock_complete_error(world, qp, mock_take(world->view, &qp->send), false,
+                            IBV_WC_WR_FLUSH_ERR);
     while (qp->recv.first)
-        mock_complete(qp, mock_take(&qp->recv), true, IBV_WC_WR_FLUSH_ERR,
-                      NULL);
+        mock_complete_error(world, qp, mock_take(world->view, &qp->recv), true,
+                            IBV_WC_WR_FLUSH_ERR);
 }
 
-void mock_fail_qp(struct vf_object *object)
+void mock_fail(struct vf_world *world, struct room_qp *qp)
 {
-    struct mock_qp *qp = object->handle;
+    bool was = qp->state == IBV_QPS_ERR;
 
     qp->state = IBV_QPS_ERR;
-    qp->qp.state = IBV_QPS_ERR;
-    flush(qp);
+    if (mock_is_ours(world, &qp->object)) {
+        struct mock_qp *mock = mock_owner(&qp->object)->handle;
+
+        mock->handle.ex.qp_base.state = IBV_QPS_ERR;
+    }
+    expire_set(world, qp, 0);
+    flush(world, qp);
+    if (!was && qp->srq)
+        notice_object(world, &qp->object, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* A planned completion has failed. In a shared room whoever made it has seen
+ * to that already. */
+void mock_fail_qp(struct vf_object *object)
+{
+    struct vf_world *world = object->machine->world;
+
+    if (!world->view->shared)
+        mock_fail(world, room_of(object));
 }
 
 static int check_path(const struct vf_object *object,
@@ -141,7 +182,7 @@ static int check_path(const struct vf_object *object,
         return profile->rtr_needs_global ? EINVAL : 0;
     if (index >= profile->gid_table_len)
         return EINVAL;
-    if (!fabric_gid(object->device, index, &source))
+    if (!route_gid(object->device, index, &source))
         return profile->rtr_empty_gid_errno;
     if (memcmp(&path->grh.dgid, &zero, sizeof(zero)) == 0)
         return profile->rtr_zero_gid_errno;
@@ -149,7 +190,7 @@ static int check_path(const struct vf_object *object,
         profile->gid_table[index] == VF_GID_LINK_LOCAL)
         return profile->rtr_link_local_gid_errno;
     if (profile->rtr_unroutable_errno &&
-        !fabric_route(object->device, &path->grh.dgid))
+        !route(object->device, &path->grh.dgid))
         return profile->rtr_unroutable_errno;
     return 0;
 }
@@ -157,10 +198,11 @@ static int check_path(const struct vf_object *object,
 static int check_modify(const struct vf_object *object,
                         const struct ibv_qp_attr *attr, int mask)
 {
-    const struct mock_qp *qp = object->handle;
-    enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : qp->state;
+    const struct room_qp *qp = room_of(object);
+    enum ibv_qp_state from = (enum ibv_qp_state)qp->state;
+    enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : from;
 
-    if (vf_transition_check(qp->qp.qp_type, qp->state, to, mask) !=
+    if (vf_transition_check((enum ibv_qp_type)qp->type, from, to, mask) !=
         VF_TRANSITION_OK)
         return EINVAL;
     if (mask & IBV_QP_PORT && attr->port_num != 1)
@@ -206,23 +248,31 @@ static void keep_attributes(struct ibv_qp_attr *kept,
         kept->dest_qp_num = attr->dest_qp_num;
 }
 
-static void enter_state(struct mock_qp *qp, enum ibv_qp_state state)
+static void enter_state(struct vf_world *world, struct room_qp *qp,
+                        enum ibv_qp_state state)
 {
-    qp->state = state;
+    bool failed = qp->state == IBV_QPS_ERR;
+
+    qp->state = (uint8_t)state;
     switch (state) {
     case IBV_QPS_RESET:
-        mock_empty_queue(qp->object, &qp->send);
-        mock_empty_queue(qp->object, &qp->recv);
+        move_settle(world, qp);
+        expire_set(world, qp, 0);
+        mock_empty(world->view, &qp->send);
+        mock_empty(world->view, &qp->recv);
         memset(&qp->attr, 0, sizeof(qp->attr));
         break;
     case IBV_QPS_RTR:
-        fabric_ready(qp);
+        move_ready(world, qp);
         break;
     case IBV_QPS_RTS:
-        fabric_pump(qp);
+        move_pump(world, qp);
         break;
     case IBV_QPS_ERR:
-        flush(qp);
+        move_settle(world, qp);
+        if (failed)
+            qp->state = IBV_QPS_ERR;
+        mock_fail(world, qp);
         break;
     default:
         break;
@@ -232,45 +282,117 @@ static void enter_state(struct mock_qp *qp, enum ibv_qp_state state)
 int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
                    int mask)
 {
-    struct mock_qp *qp = object->handle;
-    int err = check_modify(object, attr, mask);
+    struct vf_world *world = object->machine->world;
+    struct room_qp *qp = room_of(object);
+    int err;
 
-    if (err)
-        return err;
-    keep_attributes(&qp->attr, attr, mask);
-    if (mask & IBV_QP_STATE)
-        enter_state(qp, attr->qp_state);
-    return 0;
+    room_enter(world);
+    err = check_modify(object, attr, mask);
+    if (!err) {
+        keep_attributes(&qp->attr, attr, mask);
+        if (mask & IBV_QP_STATE)
+            enter_state(world, qp, attr->qp_state);
+    }
+    room_leave(world);
+    return err;
 }
 
 int mock_query_qp(struct vf_object *object, struct ibv_qp_attr *attr, int mask,
                   struct ibv_qp_init_attr *init)
 {
-    const struct mock_qp *qp = object->handle;
+    const struct ibv_qp *handle = object->handle;
+    const struct room_qp *qp = room_of(object);
 
     (void)mask; /* a device may tell more than it is asked for */
     *attr = qp->attr;
-    attr->qp_state = qp->state;
-    attr->cur_qp_state = qp->state;
+    attr->qp_state = (enum ibv_qp_state)qp->state;
+    attr->cur_qp_state = attr->qp_state;
     attr->cap = qp->cap;
     memset(init, 0, sizeof(*init));
-    init->qp_context = qp->qp.qp_context;
-    init->send_cq = qp->qp.send_cq;
-    init->recv_cq = qp->qp.recv_cq;
-    init->srq = qp->qp.srq;
+    init->qp_context = handle->qp_context;
+    init->send_cq = handle->send_cq;
+    init->recv_cq = handle->recv_cq;
+    init->srq = handle->srq;
     init->cap = qp->cap;
-    init->qp_type = qp->qp.qp_type;
+    init->qp_type = handle->qp_type;
     init->sq_sig_all = qp->all_signaled;
     return 0;
 }
 
+static void leave_groups(struct room *room, const struct room_qp *qp)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < room->group_count; i++)
+        if (room->groups[i].qp != qp->object.index)
+            room->groups[kept++] = room->groups[i];
+    room->group_count = kept;
+}
+
+void mock_drop_qp(struct vf_world *world, struct room_qp *qp)
+{
+    qp->state = IBV_QPS_RESET;
+    move_settle(world, qp);
+    expire_set(world, qp, 0);
+    mock_empty(world->view, &qp->send);
+    mock_empty(world->view, &qp->recv);
+    leave_groups(world->view->room, qp);
+    room_unnumber(world->view, qp);
+    mock_device(world, &qp->object)->state->qps--;
+    room_free(world, &qp->object);
+}
+
+/* Its completions stay where they are; what they need of it is taken now. */
 int mock_destroy_qp(struct vf_object *object)
 {
-    struct mock_qp *qp = object->handle;
+    struct vf_world *world = object->machine->world;
 
-    mock_empty_queue(object, &qp->send);
-    mock_empty_queue(object, &qp->recv);
-    vf_registry_unnumber(object, qp->qp.qp_num);
-    object->device->qps--;
+    mock_harvest(object->parent[1]);
+    mock_harvest(object->parent[2]);
+    room_enter(world);
+    mock_drop_qp(world, room_of(object));
+    room_leave(world);
     return 0;
+}
+
+int mock_attach(struct vf_object *object, const union ibv_gid *gid,
+                uint16_t lid)
+{
+    struct vf_world *world = object->machine->world;
+    struct room *room = world->view->room;
+    int err = 0;
+
+    (void)lid;
+    if (room_of(object)->type != IBV_QPT_UD || gid->raw[0] != 0xff)
+        return EINVAL;
+    room_enter(world);
+    if (room->group_count == ROOM_GROUPS) {
+        err = ENOMEM;
+    } else {
+        room->groups[room->group_count].gid = *gid;
+        room->groups[room->group_count].qp = room_of(object)->object.index;
+        room->group_count++;
+    }
+    room_leave(world);
+    return err;
+}
+
+int mock_detach(struct vf_object *object, const union ibv_gid *gid,
+                uint16_t lid)
+{
+    struct vf_world *world = object->machine->world;
+    struct room *room = world->view->room;
+    int err = EINVAL;
+
+    (void)lid;
+    room_enter(world);
+    for (uint32_t i = 0; i < room->group_count && err; i++) {
+        if (room->groups[i].qp != room_of(object)->object.index ||
+            memcmp(&room->groups[i].gid, gid, sizeof(*gid)) != 0)
+            continue;
+        room->groups[i] = room->groups[--room->group_count];
+        err = 0;
+    }
+    room_leave(world);
+    return err;
 }

@@ -69,6 +69,10 @@ struct vf_profile {
     int recv_range_status;
     int too_long_status; /* the message is longer than the receive */
     int frames_status;   /* its frames are not as many as the receive's */
+    int rc_refused_status;  /* at an RC sender, when the receiver could not take
+                               it for another reason than its length */
+    int rc_too_long_status; /* likewise, for its length */
+    int ud_too_long_status; /* a datagram longer than the MTU; SUCCESS: lost */
 
     /* The GID table: which kind of address each index holds. */
     enum vf_gid_kind {

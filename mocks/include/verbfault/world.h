@@ -95,6 +95,8 @@ struct vf_hooks {
      * one, else yes. */
     bool (*memory_alive)(void *context, const void *address, size_t length);
     bool threads; /* calls come from several threads: lock */
+    bool descriptors; /* channels and contexts have descriptors to wait on; the
+                         calls that take events wait there, not in empty */
 };
 
 /* A new world without machines; NULL if memory is out. */

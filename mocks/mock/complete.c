@@ -1,0 +1,207 @@
+/*
+ * Completions on their way.
+ *
+ * In a private room a completion goes to its owner at once. In a shared one
+ * it is put into its queue's ring, in the room, and its owner takes it from
+ * there at its next poll (mock/cq.c). An entry is written when its turn says
+ * so: the owner looks at that word alone and needs no lock.
+ *
+ * A short message to another process is copied once into the receive's own
+ * memory in the room, and once more, by its owner, to where it belongs. That
+ * is faster than a system call. The completion says so by naming the receive.
+ */
+#include <string.h>
+
+#include "mock/mock.h"
+
+const struct vf_fault *mock_plan(struct vf_world *world,
+                                 const struct room_qp *qp)
+{
+    return vf_completion_next(&world->machines[qp->object.machine]);
+}
+
+uint32_t mock_count_completion(struct vf_machine *machine)
+{
+    return ++machine->world->view->room->machines[machine->number].completions;
+}
+
+static bool is_full(struct room_cq *cq)
+{
+    if (cq->tail - cq->known < cq->cqe)
+        return false;
+    cq->known = atomic_load_explicit(&cq->head, memory_order_acquire);
+    return cq->tail - cq->known >= cq->cqe;
+}
+
+static void make_event(struct vf_world *world, struct room_cq *cq,
+                       const struct ibv_wc *wc)
+{
+    bool solicited =
+        wc->status != IBV_WC_SUCCESS || wc->wc_flags & MOCK_WC_SOLICITED;
+
+    if (cq->armed == 0 || (cq->armed == 2 && !solicited))
+        return;
+    cq->armed = 0;
+    cq->event = 1;
+    notice_ring(world, cq->object.process);
+}
+
+static int16_t fault_place(const struct vf_world *world,
+                           const struct room_qp *qp,
+                           const struct vf_fault *fault)
+{
+    const struct vf_plan *plan = &world->machines[qp->object.machine].plan;
+
+    return fault ? (int16_t)(fault - plan->faults + 1) : 0;
+}
+
+static void drop(struct room_view *view, uint32_t work)
+{
+    if (work)
+        room_put(view, work, mock_work(view, work)->size);
+}
+
+static void push(struct vf_world *world, struct room_qp *qp, uint32_t work,
+                 bool recv, const struct ibv_wc *wc,
+                 const struct vf_fault *fault)
+{
+    struct room_cq *cq =
+        room_find(world->view, ROOM_CQ, recv ? qp->recv_cq : qp->send_cq);
+    struct room_completion *entry;
+
+    if (!cq || !cq->object.live) {
+        drop(world->view, work);
+        return;
+    }
+    if (is_full(cq)) {
+        cq->lost++;
+        notice_object(world, &cq->object, IBV_EVENT_CQ_ERR);
+        drop(world->view, work);
+        return;
+    }
+    entry = (struct room_completion *)room_at(world->view, cq->ring) +
+            (cq->tail & (cq->slots - 1));
+    entry->wc = *wc;
+    entry->qp = qp->object.index;
+    entry->generation = (uint8_t)qp->object.generation;
+    entry->recv = recv;
+    entry->fault = fault_place(world, qp, fault);
+    atomic_store_explicit(&entry->work, work, memory_order_relaxed);
+    if (work)
+        atomic_fetch_add_explicit(&qp->underway, 1, memory_order_relaxed);
+    atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
+    make_event(world, cq, wc);
+}
+
+void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
+                   bool recv, const struct ibv_wc *wc,
+                   const struct vf_fault *fault, bool kept)
+{
+    struct vf_object *owner;
+
+    if (!kept) {
+        drop(world->view, work);
+        work = 0;
+    }
+    if (world->view->shared) {
+        push(world, qp, work, recv, wc, fault);
+        if (vf_completion_fails(fault))
+            mock_fail(world, qp);
+        return;
+    }
+    owner = mock_owner(&qp->object);
+    vf_completion(owner, owner->parent[recv ? 2 : 1], wc, recv, fault);
+}
+
+static enum ibv_wc_opcode opcode_of(const struct room_work *work)
+{
+    switch ((enum ibv_wr_opcode)work->opcode) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return IBV_WC_RDMA_WRITE;
+    case IBV_WR_RDMA_READ:
+        return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+        return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return IBV_WC_FETCH_ADD;
+    case IBV_WR_LOCAL_INV:
+        return IBV_WC_LOCAL_INV;
+    case IBV_WR_BIND_MW:
+        return IBV_WC_BIND_MW;
+    default:
+        return IBV_WC_SEND;
+    }
+}
+
+static uint32_t answered_bytes(const struct room_work *work)
+{
+    switch ((enum ibv_wr_opcode)work->opcode) {
+    case IBV_WR_RDMA_READ:
+        return work->length;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return sizeof(uint64_t);
+    default:
+        return 0;
+    }
+}
+
+void mock_complete_send(struct vf_world *world, struct room_qp *qp,
+                        uint32_t ref, int status)
+{
+    const struct room_work *work = mock_work(world->view, ref);
+    struct ibv_wc wc = {
+        .wr_id = work->wr_id,
+        .status = (enum ibv_wc_status)status,
+        .qp_num = qp->number,
+    };
+
+    if (status == IBV_WC_SUCCESS) {
+        if (!qp->all_signaled && !(work->flags & IBV_SEND_SIGNALED)) {
+            drop(world->view, ref);
+            return;
+        }
+        wc.opcode = opcode_of(work);
+        wc.byte_len = answered_bytes(work);
+    }
+    mock_complete(world, qp, ref, false, &wc, mock_plan(world, qp), false);
+}
+
+void mock_complete_error(struct vf_world *world, struct room_qp *qp,
+                         uint32_t ref, bool recv, int status)
+{
+    struct ibv_wc wc = {
+        .wr_id = mock_work(world->view, ref)->wr_id,
+        .status = (enum ibv_wc_status)status,
+        .qp_num = qp->number,
+    };
+
+    mock_complete(world, qp, ref, recv, &wc, mock_plan(world, qp), false);
+}
+
+void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t ref,
+                 uint32_t length)
+{
+    struct room_work *work = mock_work(world->view, ref);
+    struct ibv_sge bytes = {
+        .addr = (uintptr_t)mock_bytes(work),
+        .length = length,
+    };
+    struct copy_place from = {
+        .process = ROOM_PROCESSES,
+        .list = &bytes,
+        .count = 1,
+    };
+    struct copy_place to = {
+        .process = work->process,
+        .list = work->sge,
+        .count = work->entries,
+    };
+
+    if (length > 0)
+        copy_short(world, &to, &from, length);
+    drop(world->view, ref);
+    if (qp)
+        atomic_fetch_sub_explicit(&qp->underway, 1, memory_order_release);
+}

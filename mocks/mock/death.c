@@ -1,0 +1,207 @@
+#include "mock/death.h"
+
+#include "mock/hold.h"
+#include "mock/mock.h"
+#include "mock/os.h"
+
+static bool alive(void *context, unsigned holder)
+{
+    const struct room *room = context;
+    pid_t pid = atomic_load(&room->processes[holder - 1].pid);
+
+    return pid != 0 && vf_os_alive(pid);
+}
+
+struct vf_asker death_asker(struct vf_world *world, int64_t patience)
+{
+    struct room_view *view = world->view;
+    struct vf_asker asker = {
+        .self = view->self + 1,
+        .deaths = &view->deaths,
+        .patience = patience,
+    };
+
+    view->deaths.alive = alive;
+    view->deaths.context = view->room;
+    return asker;
+}
+
+/* Places and last entry, from the list itself. */
+static void mend_queue(const struct room_view *view, struct room_queue *queue)
+{
+    uint32_t ref = queue->first;
+    uint32_t most = queue->depth + 1;
+
+    queue->last = 0;
+    queue->slots = 0;
+    for (; ref && most > 0; most--) {
+        const struct room_work *work = mock_work(view, ref);
+
+        queue->slots += work->slots;
+        queue->last = ref;
+        ref = work->next;
+    }
+}
+
+static void mend(struct vf_world *world)
+{
+    const struct room_view *view = world->view;
+    struct room *room = view->room;
+
+    room->waiting = 0;
+    for (uint32_t i = 1; i <= room->tables[ROOM_QP].count; i++) {
+        struct room_qp *qp = room_find(view, ROOM_QP, i);
+        int64_t deadline = qp->deadline;
+
+        if (!qp->object.live)
+            continue;
+        mend_queue(view, &qp->send);
+        mend_queue(view, &qp->recv);
+        qp->deadline = 0;
+        qp->later = 0;
+        qp->sooner = 0;
+        expire_set(world, qp, deadline);
+    }
+    for (uint32_t i = 1; i <= room->tables[ROOM_SRQ].count; i++) {
+        struct room_srq *srq = room_find(view, ROOM_SRQ, i);
+
+        if (srq->object.live)
+            mend_queue(view, &srq->recv);
+    }
+}
+
+void death_enter(struct vf_world *world)
+{
+    struct room *room = world->view->room;
+    struct vf_asker asker = death_asker(world, 0);
+    if (!vf_lock_take(&room->lock, asker.self, asker.deaths))
+        return;
+    mend(world);
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
+        pid_t pid = atomic_load(&room->processes[i].pid);
+
+        if (pid && i != world->view->self && !vf_os_alive(pid))
+            death_bury(world, i);
+    }
+}
+
+/* What it moved, nobody moves now. */
+static void leave_moves(struct vf_world *world, uint32_t process)
+{
+    const struct room_view *view = world->view;
+
+    for (uint32_t i = 1; i <= view->room->tables[ROOM_QP].count; i++) {
+        struct room_qp *qp = room_find(view, ROOM_QP, i);
+
+        if (qp->object.live && qp->moving == process + 1)
+            qp->moving = 0;
+    }
+}
+
+static void drop_qps(struct vf_world *world, struct room_process *process)
+{
+    struct room_qp *qp;
+
+    while (process->objects[ROOM_QP]) {
+        qp = room_find(world->view, ROOM_QP, process->objects[ROOM_QP]);
+        mock_drop_qp(world, qp);
+    }
+}
+
+static void drop_regions(struct vf_world *world, struct room_process *process)
+{
+    struct room_region *region;
+
+    while (process->objects[ROOM_REGION]) {
+        region = room_find(world->view, ROOM_REGION,
+                           process->objects[ROOM_REGION]);
+        if (region->window)
+            mock_unbind(world, region);
+        else
+            mock_device(world, &region->object)->state->mrs--;
+        room_free(world, &region->object);
+    }
+}
+
+static void drop_rest(struct vf_world *world, struct room_process *process)
+{
+    struct room_view *view = world->view;
+
+    while (process->objects[ROOM_SRQ]) {
+        struct room_srq *srq =
+            room_find(view, ROOM_SRQ, process->objects[ROOM_SRQ]);
+
+        mock_empty(view, &srq->recv);
+        room_free(world, &srq->object);
+    }
+    while (process->objects[ROOM_CQ]) {
+        struct room_cq *cq =
+            room_find(view, ROOM_CQ, process->objects[ROOM_CQ]);
+
+        room_put(view, cq->ring, cq->slots * sizeof(struct room_completion));
+        room_free(world, &cq->object);
+    }
+}
+
+static void drop_domains(struct vf_world *world, struct room_process *process)
+{
+    struct vf_machine *machine;
+
+    if (process->machine >= world->machine_count)
+        return; /* it only watched */
+    machine = &world->machines[process->machine];
+    for (int i = 0; i < machine->device_count; i++) {
+        struct vf_device *device = &machine->devices[i];
+
+        device->state->pds -= process->pds[i];
+        if (device->setup.profile->death_keeps_pd)
+            device->state->kept_pds += process->pds[i];
+        process->pds[i] = 0;
+    }
+}
+
+/* Whose mailbox it was at, gets it back. */
+static void leave_mailboxes(struct vf_world *world, uint32_t dead)
+{
+    struct room *room = world->view->room;
+    unsigned self = world->view->self + 1;
+
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
+        if (vf_lock_take_from(&room->processes[i].mailbox.lock, dead + 1, self))
+            vf_lock_give(&room->processes[i].mailbox.lock, self);
+}
+
+void death_bury(struct vf_world *world, uint32_t number)
+{
+    struct room_process *process = &world->view->room->processes[number];
+
+    hold_bury(world, number);
+    leave_moves(world, number);
+    drop_qps(world, process);
+    drop_regions(world, process);
+    drop_rest(world, process);
+    drop_domains(world, process);
+    leave_mailboxes(world, number);
+    process->event_head = process->event_tail;
+    process->copies_refused = false;
+    atomic_store(&process->asleep, 0);
+    atomic_store(&process->pid, 0);
+}
+
+unsigned death_sweep(struct vf_world *world)
+{
+    struct room *room = world->view->room;
+    unsigned found = 0;
+
+    room_enter(world);
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
+        pid_t pid = atomic_load(&room->processes[i].pid);
+
+        if (!pid || i == world->view->self || vf_os_alive(pid))
+            continue;
+        death_bury(world, i);
+        found++;
+    }
+    room_leave(world);
+    return found;
+}

@@ -1,0 +1,214 @@
+#include "mock/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mock/attendant.h"
+#include "mock/crash.h"
+#include "mock/death.h"
+#include "mock/mock.h"
+#include "mock/os.h"
+#include "mock/share.h"
+
+static struct {
+    struct vf_world *world;
+    struct vf_porter *porter;
+    int trace;
+} guest = {.trace = -1};
+
+bool guest_invited(void)
+{
+    return getenv("VERBFAULT_ROOM") != NULL;
+}
+
+static int64_t now(void *context)
+{
+    (void)context;
+    return vf_os_now();
+}
+
+/* A poll that found nothing: time may have ended something, and another process
+ * may need the processor. */
+static void empty(void *context, int machine)
+{
+    (void)context;
+    (void)machine;
+    if (atomic_load_explicit(&guest.world->view->room->deadline,
+                             memory_order_relaxed) ||
+        guest.world->delayed)
+        vf_world_advance(guest.world);
+}
+
+static void finding(void *context, const struct vf_finding *seen)
+{
+    struct share *share = share_of(guest.world);
+    struct vf_report report = {
+        .machine = seen->machine,
+        .pid = getpid(),
+        .kind = seen->leak    ? VF_REPORT_LEAK
+                : seen->fatal ? VF_REPORT_CRASH
+                              : VF_REPORT_FINDING,
+    };
+    size_t used;
+
+    (void)context;
+    memcpy(report.title, seen->title, sizeof(report.title));
+    snprintf(report.text, sizeof(report.text), "%s\n", seen->detail);
+    used = strlen(report.text);
+    if (!seen->leak)
+        crash_describe(guest.world, seen->machine, report.text + used,
+                       sizeof(report.text) - used);
+    share_report(guest.world, &report);
+    if (seen->fatal && !share->keep_going)
+        crash_now();
+}
+
+static void trace(void *context, int machine, const char *line)
+{
+    char text[VF_LINE_MAX + 1];
+    size_t length = strlen(line);
+
+    (void)context;
+    (void)machine;
+    memcpy(text, line, length);
+    text[length] = '\n';
+    if (write(guest.trace, text, length + 1) < 0)
+        guest.trace = -1;
+}
+
+static void complain(const char *what, const char *why)
+{
+    fprintf(stderr, "verbfault: %s: %s\n", what, why);
+    fflush(stderr);
+}
+
+static int machine_number(void)
+{
+    const char *text = getenv("VERBFAULT_RANK");
+    char *end;
+    long number;
+
+    if (!text || !*text)
+        return -1;
+    number = strtol(text, &end, 10);
+    return *end == '\0' && number >= 0 && number < VF_MACHINE_MAX ? (int)number
+                                                                 : -1;
+}
+
+static const char *why(int err)
+{
+    switch (err) {
+    case EPROTO:
+        return "it is not a room of this version of verbfault";
+    case EINVAL:
+        return "it has no such rank";
+    case ENOSPC:
+        return "more processes than the room has places for";
+    default:
+        return strerror(err);
+    }
+}
+
+static int open_world(struct vf_world *world)
+{
+    const char *path = getenv("VERBFAULT_ROOM");
+    int machine = machine_number();
+    int err;
+
+    if (machine < 0) {
+        complain("VERBFAULT_RANK", "it has to be the number of a rank");
+        return EINVAL;
+    }
+    err = share_open(world, path, machine);
+    if (err)
+        complain(path, why(err));
+    return err;
+}
+
+static void open_trace(struct vf_world *world)
+{
+    const char *name = share_of(world)->trace;
+
+    if (!*name)
+        return;
+    guest.trace = open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (guest.trace < 0)
+        complain(name, strerror(errno));
+    else
+        world->hooks.trace = trace;
+}
+
+static void start_porter(struct vf_world *world)
+{
+    struct room_process *self =
+        &world->view->room->processes[world->view->self];
+    struct vf_asker asker = death_asker(world, -1);
+
+    guest.porter = vf_porter_start(&self->mailbox, &asker);
+}
+
+static void forget(void)
+{
+    if (!guest.world)
+        return;
+    attendant_forget();
+    if (guest.porter)
+        vf_porter_stop(guest.porter);
+    guest.porter = NULL;
+    share_forget(guest.world);
+    vf_world_install(NULL);
+    guest.world = NULL;
+}
+
+void guest_enter(void)
+{
+    static bool prepared;
+    struct vf_hooks hooks = {
+        .now = now,
+        .empty = empty,
+        .finding = finding,
+        .threads = true,
+        .descriptors = true,
+    };
+    struct vf_world *world = vf_world_create();
+
+    if (!world) {
+        complain("memory", strerror(ENOMEM));
+        return;
+    }
+    vf_world_reset(world, &hooks);
+    if (open_world(world) != 0) {
+        vf_world_destroy(world);
+        return;
+    }
+    guest.world = world;
+    open_trace(world);
+    crash_watch(world);
+    start_porter(world);
+    attendant_start(world);
+    if (!prepared)
+        pthread_atfork(NULL, NULL, forget);
+    prepared = true;
+    vf_world_install(world);
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+    struct vf_world *world = guest.world;
+
+    if (!world || vf_world_installed() != world)
+        return;
+    attendant_stop();
+    if (share_of(world)->leaks)
+        vf_machine_leaks(world, world->home);
+    vf_world_install(NULL);
+    share_close(world);
+    if (guest.porter)
+        vf_porter_stop(guest.porter);
+}

@@ -1,0 +1,20 @@
+/*
+ * mock/guest.h: the library in a process that `verbfault run` started.
+ *
+ * The environment names the room and the machine (verbfault/room.h). The
+ * process enters at its first verb, with a place of its own; a child that it
+ * forks enters anew, at its own first verb. At an ordinary end it tells what
+ * it still held, if that is asked for, and gives its place back. One that
+ * dies is buried by the others (mock/death.h).
+ */
+#ifndef VF_MOCK_GUEST_H
+#define VF_MOCK_GUEST_H
+
+#include <stdbool.h>
+
+/* Is this process to be a guest? */
+bool guest_invited(void);
+/* Enters and installs the world; says on the standard error why it cannot. */
+void guest_enter(void);
+
+#endif

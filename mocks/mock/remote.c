@@ -1,0 +1,201 @@
+/*
+ * RDMA WRITE, READ and atomics: the peer's program takes no part.
+ *
+ * Atomics of all processes are one after the other, for the room is entered
+ * (IBV_ATOMIC_HCA: atomic among themselves, not with the peer's processor).
+ *
+ * A short message that its receiver has not taken yet is written to its place
+ * first: what was sent before must be there before.
+ */
+#include <string.h>
+
+#include "mock/hold.h"
+#include "mock/mock.h"
+
+static uint32_t wanted_access(enum ibv_wr_opcode opcode)
+{
+    switch (opcode) {
+    case IBV_WR_RDMA_READ:
+        return IBV_ACCESS_REMOTE_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return IBV_ACCESS_REMOTE_ATOMIC;
+    default:
+        return IBV_ACCESS_REMOTE_WRITE;
+    }
+}
+
+/* The message in a completion that its owner has not taken. */
+static void settle_entry(struct vf_world *world, struct room_qp *qp,
+                         struct room_completion *entry)
+{
+    uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
+
+    if (work == 0 || work == MOCK_WORK_TAKEN || entry->qp != qp->object.index ||
+        !atomic_compare_exchange_strong_explicit(
+            &entry->work, &work, MOCK_WORK_TAKEN, memory_order_acquire,
+            memory_order_relaxed))
+        return;
+    mock_unpack(world, qp, work, entry->wc.byte_len);
+    atomic_store_explicit(&entry->work, 0, memory_order_release);
+}
+
+static void settle_messages(struct vf_world *world, struct room_qp *qp)
+{
+    struct room_cq *cq = room_find(world->view, ROOM_CQ, qp->recv_cq);
+    struct room_completion *ring;
+    uint32_t head;
+
+    if (!cq || atomic_load_explicit(&qp->underway, memory_order_acquire) == 0)
+        return;
+    ring = room_at(world->view, cq->ring);
+    head = atomic_load_explicit(&cq->head, memory_order_acquire);
+    for (; head != cq->tail; head++)
+        settle_entry(world, qp, &ring[head & (cq->slots - 1)]);
+    while (atomic_load_explicit(&qp->underway, memory_order_acquire) > 0 &&
+           qp->object.live)
+        vf_os_pause(); /* the owner is at the last one */
+}
+
+static uint64_t place_in(const struct room_region *region, uint64_t address)
+{
+    return region->address + (address - region->iova);
+}
+
+/* One 8-byte word of the peer's, changed; what it was goes to the sender. */
+static int change_word(struct vf_world *world, struct room_work *sent,
+                       uint32_t process, uint64_t place)
+{
+    uint64_t was, is;
+    struct ibv_sge word = {.addr = (uintptr_t)&was, .length = sizeof(was)};
+    struct copy_place from = {
+        .process = ROOM_PROCESSES, .list = &word, .count = 1};
+    struct copy_place to = {
+        .process = sent->process, .list = sent->sge, .count = sent->entries};
+    int err = copy_in(world, process, &was, place, sizeof(was));
+
+    if (err)
+        return err;
+    is = was;
+    if (sent->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+        is += sent->remote.compare_add;
+    else if (was == sent->remote.compare_add)
+        is = sent->remote.swap;
+    if (is != was)
+        err = copy_out(world, process, place, &is, sizeof(is));
+    if (!err)
+        err = copy_short(world, &to, &from, sizeof(was));
+    return err;
+}
+
+/* The bytes of a READ or WRITE, in pieces that an entry can name. */
+static int carry(struct vf_world *world, struct room_work *sent,
+                 uint32_t process, uint64_t place)
+{
+    bool inlined = sent->flags & IBV_SEND_INLINE;
+    struct ibv_sge there = {.addr = place, .length = sent->length};
+    struct ibv_sge bytes = {.addr = (uintptr_t)mock_bytes(sent),
+                            .length = sent->length};
+    struct copy_place far = {.process = process, .list = &there, .count = 1};
+    struct copy_place near = {
+        .process = inlined ? ROOM_PROCESSES : sent->process,
+        .list = inlined ? &bytes : sent->sge,
+        .count = inlined ? 1 : sent->entries,
+    };
+
+    if (sent->length == 0)
+        return 0;
+    if (sent->opcode == IBV_WR_RDMA_READ)
+        return copy_move(world, &near, &far, sent->length);
+    return copy_move(world, &far, &near, sent->length);
+}
+
+static bool is_atomic(const struct room_work *work)
+{
+    return work->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           work->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* What the responder says: IBV_WC_SUCCESS, or what the sender hears. */
+static int check(struct vf_world *world, const struct room_work *sent,
+                 struct room_qp *receiver, struct room_region **region)
+{
+    uint32_t access = wanted_access((enum ibv_wr_opcode)sent->opcode);
+    uint64_t length = is_atomic(sent) ? sizeof(uint64_t) : sent->length;
+    bool outside;
+
+    *region = NULL;
+    if (!(receiver->attr.qp_access_flags & access))
+        return IBV_WC_REM_INV_REQ_ERR;
+    if (is_atomic(sent) && (sent->remote.address % 8 || sent->length < 8))
+        return IBV_WC_REM_INV_REQ_ERR;
+    if (length == 0)
+        return IBV_WC_SUCCESS;
+    *region = mock_region(world, receiver, sent->rkey, true,
+                          sent->remote.address, length, access, &outside);
+    return *region ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+}
+
+static int perform(struct vf_world *world, struct room_work *sent,
+                   struct room_qp *receiver, struct room_region *region)
+{
+    uint64_t place = region ? place_in(region, sent->remote.address) : 0;
+    uint32_t process = receiver->object.process;
+    int err;
+
+    settle_messages(world, receiver);
+    if (is_atomic(sent))
+        return change_word(world, sent, process, place);
+    hold_receiver(world, receiver, sent);
+    if (region && world->view->shared)
+        hold_region(world, region);
+    err = carry(world, sent, process, place);
+    hold_release(world);
+    return err;
+}
+
+/* The responder's end fails too, and its program is told. */
+static void refuse(struct vf_world *world, struct room_qp *receiver, int status)
+{
+    notice_object(world, &receiver->object,
+                  status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR
+                                                  : IBV_EVENT_QP_REQ_ERR);
+    mock_fail(world, receiver);
+}
+
+enum move remote_move(struct vf_world *world, struct room_qp *sender,
+                      struct room_qp *receiver)
+{
+    struct room_work *sent = mock_work(world->view, sender->send.first);
+    bool announced = sent->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    struct ibv_sge nothing = {0};
+    struct room_region *region;
+    uint32_t received = 0;
+    int status;
+
+    if (!receiver)
+        return move_lost(world, sender, NULL);
+    status = check(world, sent, receiver, &region);
+    if (status == IBV_WC_SUCCESS && announced) {
+        received = move_take_receive(world, receiver);
+        if (!received)
+            return move_lost(world, sender, receiver);
+    }
+    expire_set(world, sender, 0);
+    mock_take(world->view, &sender->send);
+    if (status == IBV_WC_SUCCESS && perform(world, sent, receiver, region) != 0)
+        status = IBV_WC_REM_ACCESS_ERR;
+    if (received && status == IBV_WC_SUCCESS)
+        move_land(world, sender, sent, receiver, received, &nothing);
+    else if (received)
+        mock_complete_error(world, receiver, received, true,
+                            IBV_WC_WR_FLUSH_ERR);
+    if (status != IBV_WC_SUCCESS && sender->type == IBV_QPT_RC)
+        refuse(world, receiver, status);
+    if (sender->type != IBV_QPT_RC)
+        status = IBV_WC_SUCCESS; /* lost, and nobody says so */
+    mock_complete_send(world, sender, room_ref(world->view, sent), status);
+    if (status != IBV_WC_SUCCESS)
+        mock_fail(world, sender);
+    return MOVE_DONE;
+}
