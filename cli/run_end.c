@@ -78,10 +78,11 @@ static enum run_stage after(enum run_stage stage)
 void run_end_on_signal(struct run *run, int number)
 {
     enum run_stage stage = number == SIGINT ? RUN_INTERRUPT : RUN_TERMINATE;
-    char name[32];
-    if (!run->cut_short)
+    if (!run->cut_short) {
+        char name[32];
         run_say(&run->output, "%s: ending the ranks",
                 run_signal_name(number, name));
+    }
     run->cut_short = true;
     if (run->stage < stage)
         run_end(run, stage);

@@ -53,7 +53,6 @@ static void pass_signals_on(pid_t pid)
     keeper = pid;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
     action.sa_handler = pass_on;
     sigemptyset(&set);
     for (size_t i = 0; i < PASSED_ON; i++) {

@@ -35,7 +35,7 @@ static const char *kind_of(const struct vf_report *report)
 
 static void print_report(struct run *run, const struct vf_report *report)
 {
-    char line[256];
+    char line[VF_REPORT_TEXT + 8]; /* the whole text may be one line */
     const char *text = report->text;
     snprintf(line, sizeof line, "r%d: %s%s", report->machine, kind_of(report),
              report->title);

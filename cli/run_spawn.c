@@ -139,6 +139,7 @@ static void execute_as_script(const char *path, char **argv, char **environment)
     for (size_t i = 1; i < count; i++)
         all[i + 1] = argv[i];
     execve(shell, all, environment);
+    free(all);
 }
 
 static void become_rank(const struct run *run, int rank, pid_t keeper,

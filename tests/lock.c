@@ -62,6 +62,8 @@ static bool change(const struct part *part, int round,
     whole = scene->first == scene->second;
     scene->first++;
     maybe_die(part, round, HALF);
+    if (round % 128 == 0)
+        sched_yield(); /* so that the others come, wait and sleep */
     scene->second++;
     maybe_die(part, round, WHOLE);
     vf_lock_give(&scene->lock, part->self);

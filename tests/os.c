@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#define PAGE 65536 /* a multiple of any page's size */
+#define PAGE ((size_t)65536) /* a multiple of any page's size */
 #define SECOND INT64_C(1000000000)
 
 /* Shared memory. */
@@ -18,10 +18,12 @@ static char room_path[VF_OS_PATH_MAX];
 
 static int answer_through_path(void *argument)
 {
+    const int *inherited = argument;
     size_t size = 0;
-    unsigned char *memory = vf_os_open_shared(room_path, &size);
+    unsigned char *memory;
 
-    (void)argument;
+    close(*inherited);
+    memory = vf_os_open_shared(room_path, &size);
     if (memory == NULL || size < 3 * PAGE || memory[3 * PAGE - 1] != 17)
         return 1;
     memory[0] = 18;
@@ -32,17 +34,17 @@ static int answer_through_path(void *argument)
 static void another_process_opens_shared_memory_by_its_path(void **state)
 {
     int fd = -1;
-    unsigned char *memory = vf_os_share((size_t)3 * PAGE, room_path, &fd);
+    unsigned char *memory = vf_os_share(3 * PAGE, room_path, &fd);
 
     (void)state;
     assert_non_null(memory);
     assert_true(strlen(room_path) < VF_OS_PATH_MAX);
-    for (size_t i = 0; i < (size_t)3 * PAGE; i++)
+    for (size_t i = 0; i < 3 * PAGE; i++)
         assert_int_equal(memory[i], 0);
     memory[3 * PAGE - 1] = 17;
-    assert_int_equal(ended(start(answer_through_path, NULL)), 0);
+    assert_int_equal(ended(start(answer_through_path, &fd)), 0);
     assert_int_equal(memory[0], 18);
-    vf_os_unshare(memory, (size_t)3 * PAGE, fd, room_path);
+    vf_os_unshare(memory, 3 * PAGE, fd, room_path);
 }
 
 static void two_pieces_of_shared_memory_are_two(void **state)
@@ -79,13 +81,19 @@ static void nothing_is_left_of_shared_memory_by_its_path(void **state)
 
 static void what_is_no_shared_memory_is_not_opened(void **state)
 {
-    static const char *const paths[] = {
-        "", "/", "/dev/null", "nowhere", "/proc/self/fd/0", "/tmp"};
+    static const char *const paths[] = {"", "/", "/dev/null", "nowhere",
+                                        "/proc/self/fd/0"};
+    char file[] = "/tmp/verbfault-test-XXXXXX";
+    int fd = mkstemp(file);
     size_t size = 0;
 
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
         assert_null(vf_os_open_shared(paths[i], &size));
+    assert_int_equal(write(fd, "no room", 7), 7);
+    assert_null(vf_os_open_shared(file, &size));
+    close(fd);
+    unlink(file);
 }
 
 static void memory_that_does_not_fit_is_refused(void **state)
@@ -115,8 +123,8 @@ static int share_beyond_the_limit(void *argument)
     (void)argument;
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
         return 1;
-    return vf_os_share((size_t)2 * PAGE, path, &fd) == NULL &&
-                   errno == ENOSPC && fd == -1
+    return vf_os_share(2 * PAGE, path, &fd) == NULL && errno == ENOSPC &&
+                   fd == -1
                ? 0
                : 2;
 }
@@ -280,7 +288,7 @@ struct stage {
 static int offer_memory(void *argument)
 {
     struct stage *stage = argument;
-    unsigned char *memory = mmap(NULL, (size_t)2 * PAGE, PROT_READ | PROT_WRITE,
+    unsigned char *memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED || munmap(memory + PAGE, PAGE) != 0)

@@ -257,19 +257,53 @@ static void a_target_killed_in_the_middle_is_esrch(void **state)
     free(bytes);
 }
 
+static pid_t stop_target(struct stage *stage)
+{
+    pid_t pid = start(be_target, stage);
+
+    await(&stage->word, READY);
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+    return pid;
+}
+
+static void a_request_under_way_is_not_written_over(void **state)
+{
+    struct stage *stage = stage_new();
+    pid_t pid = stop_target(stage);
+    const struct vf_asker self = asker(TEST);
+    struct vf_asker hasty = self;
+    unsigned char bytes[9];
+
+    (void)state;
+    hasty.patience = 1000000;
+    assert_int_equal(vf_porter_write(&stage->box, pid, &hasty, stage->address,
+                                     "underway", 9),
+                     ETIMEDOUT);
+    assert_int_equal(vf_porter_write(&stage->box, pid, &hasty,
+                                     stage->address + 9, "too late", 9),
+                     ETIMEDOUT);
+    kill(pid, SIGCONT);
+    assert_int_equal(
+        vf_porter_read(&stage->box, pid, &self, bytes, stage->address, 9), 0);
+    assert_memory_equal(bytes, "underway", 9);
+    assert_int_equal(
+        vf_porter_read(&stage->box, pid, &self, bytes, stage->address + 9, 1),
+        0);
+    assert_int_equal(bytes[0], pattern(9));
+    end_target(stage, pid);
+}
+
 static void who_has_no_patience_goes_and_the_next_is_served(void **state)
 {
     struct stage *stage = stage_new();
-    pid_t pid = start(be_target, stage);
+    pid_t pid = stop_target(stage);
     const struct vf_asker self = asker(TEST);
     struct vf_asker hasty = self;
     unsigned char bytes[100];
 
     (void)state;
     hasty.patience = 2000000;
-    await(&stage->word, READY);
-    kill(pid, SIGSTOP);
-    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
     for (int i = 0; i < 3; i++)
         assert_int_equal(vf_porter_read(&stage->box, pid, &hasty, bytes,
                                         stage->address, 100),
@@ -402,14 +436,38 @@ static void a_request_that_woke_nobody_is_served_all_the_same(void **state)
 
 /* What a porter does to its process. */
 
-static volatile sig_atomic_t handled_elsewhere;
-static pthread_t own_thread;
+static volatile sig_atomic_t handled;
 
 static void handle(int number)
 {
     (void)number;
-    if (!pthread_equal(pthread_self(), own_thread))
-        handled_elsewhere = 1;
+    handled = 1;
+}
+
+/* A signal that the program does not take now waits until it does, while its
+ * porter works. */
+static bool signals_wait(struct stage *stage)
+{
+    const struct vf_asker self = asker(TARGET);
+    unsigned char from = 77;
+    unsigned char to = 0;
+    sigset_t set;
+    bool waited;
+
+    signal(SIGUSR1, handle);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    kill(getpid(), SIGUSR1);
+    if (vf_porter_read(&stage->box, getpid(), &self, &to, (uintptr_t)&from,
+                       1) != 0)
+        return false;
+    sigpending(&set);
+    waited = to == from && sigismember(&set, SIGUSR1) == 1 && !handled;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    return waited && handled;
 }
 
 static int open_descriptors(void)
@@ -427,22 +485,14 @@ static int has_a_porter(void *argument)
     const struct vf_asker self = asker(TARGET);
     int before = open_descriptors();
     struct vf_porter *porter;
-    unsigned char from = 77;
     unsigned char to = 0;
     pid_t child;
 
-    own_thread = pthread_self();
-    signal(SIGUSR1, handle);
     atomic_store(&stage->pids[TARGET], (int32_t)getpid());
     porter = vf_porter_start(&stage->box, &self);
-    if (porter == NULL ||
-        vf_porter_read(&stage->box, getpid(), &self, &to, (uintptr_t)&from,
-                       1) != 0 ||
-        to != 77)
+    if (porter == NULL)
         return 1;
-    for (int i = 0; i < 100; i++)
-        kill(getpid(), SIGUSR1);
-    if (handled_elsewhere)
+    if (!signals_wait(stage))
         return 2;
     while (atomic_load(&stage->box.porter_sleeps) == 0)
         sched_yield();
@@ -477,6 +527,7 @@ int main(void)
         cmocka_unit_test(bad_memory_is_efault_and_harms_nobody),
         cmocka_unit_test(nobody_is_there_before_and_after_a_porter),
         cmocka_unit_test(a_target_killed_in_the_middle_is_esrch),
+        cmocka_unit_test(a_request_under_way_is_not_written_over),
         cmocka_unit_test(who_has_no_patience_goes_and_the_next_is_served),
         cmocka_unit_test(askers_do_not_mix_up_their_mail),
         cmocka_unit_test(a_killed_asker_leaves_a_mailbox_that_works),

@@ -135,6 +135,7 @@ static void mutations_name_the_verbs_that_subjects_call(void **state)
     call_all_that_they_call("ranks 3 ring");
     call_all_that_they_call("ranks 2 mesh\nprofile rxe");
     call_all_that_they_call("ranks 2 mesh\nprofile ideal");
+    sim_shutdown();
     for (int verb = 0; verb < VF_VERB_COUNT; verb++)
         if (vf_verb_answer((enum vf_verb)verb) != VF_ANSWER_EVENT &&
             called[verb] != scn_mutates((enum vf_verb)verb))

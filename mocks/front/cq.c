@@ -90,12 +90,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 static void resize_cq(struct vf_call *call)
 {
     struct vf_object *cq = call->object;
-    int cqe = (int)call->args[0];
 
-    if (cqe <= 0 || (uint32_t)cqe < cq->shadow.cq.held)
-        call->err = EINVAL;
-    else
-        call->err = call->provider->resize_cq(cq, cqe);
+    call->err = call->provider->resize_cq(cq, (int)call->args[0]);
     if (!call->err)
         cq->shadow.cq.room = (uint32_t)((struct ibv_cq *)cq->handle)->cqe;
 }

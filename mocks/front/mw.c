@@ -15,20 +15,14 @@
 
 void vf_window_unbind(struct vf_object *window)
 {
-    struct vf_object *region = window->shadow.mw.region;
-
     window->shadow.mw.region = NULL;
-    if (region && region->live && region->shadow.mr.windows > 0)
-        region->shadow.mr.windows--;
 }
 
 void vf_window_bind(struct vf_object *window, struct vf_object *region,
                     struct vf_object *qp)
 {
-    vf_window_unbind(window);
     window->shadow.mw.region = region;
     window->shadow.mw.qp = qp;
-    region->shadow.mr.windows++;
 }
 
 /* A window of type 2 is bound for as long as its queue pair lives. */
@@ -46,8 +40,6 @@ void vf_contract_windowless(struct vf_call *call)
     const struct vf_object *window = call->machine->live[VF_KIND_MW];
     unsigned count = 0;
 
-    if (region->shadow.mr.windows == 0)
-        return;
     for (; window; window = window->next)
         count += still_bound(window, region);
     if (count > 0)
@@ -60,8 +52,6 @@ void vf_windows_lose(struct vf_object *region)
 {
     struct vf_object *window = region->machine->live[VF_KIND_MW];
 
-    if (region->shadow.mr.windows == 0)
-        return;
     for (; window; window = window->next)
         if (window->shadow.mw.region == region)
             vf_window_unbind(window);
@@ -190,11 +180,7 @@ struct ibv_mw *vf_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 static void dealloc_mw(struct vf_call *call)
 {
-    int err = call->provider->dealloc_mw(call->object);
-
-    if (!err)
-        vf_window_unbind(call->object);
-    vf_call_released(call, err);
+    vf_call_released(call, call->provider->dealloc_mw(call->object));
 }
 
 int vf_dealloc_mw(struct ibv_mw *mw)

@@ -64,7 +64,8 @@ struct vf_provider_ops {
 
     int (*create_cq)(struct vf_object *cq, int cqe, int vector);
     int (*destroy_cq)(struct vf_object *cq);
-    /* Writes the granted size to the handle's cqe. */
+    /* Writes the granted size to the handle's cqe; EINVAL below what it
+     * holds. */
     int (*resize_cq)(struct vf_object *cq, int cqe);
     int (*poll_cq)(struct vf_object *cq, int room, struct ibv_wc *wc);
     int (*req_notify_cq)(struct vf_object *cq, int solicited_only);

@@ -103,11 +103,10 @@ struct vf_object {
         struct {
             uintptr_t address; /* what programs call its first byte */
             uint64_t length;
-            uint64_t shift;   /* from that to where the byte is */
-            uint32_t access;  /* enum ibv_access_flags */
-            uint32_t posted;  /* work requests that name it */
-            uint32_t windows; /* bound to it */
-            bool lost;        /* a rereg_mr has failed */
+            uint64_t shift;  /* from that to where the byte is */
+            uint32_t access; /* enum ibv_access_flags */
+            uint32_t posted; /* work requests that name it */
+            bool lost;       /* a rereg_mr has failed */
         } mr;
         struct {
             struct vf_object *region; /* that it is bound to; NULL: none */

@@ -12,6 +12,12 @@ static bool alive(void *context, unsigned holder)
     return pid != 0 && vf_os_alive(pid);
 }
 
+void death_watch(struct room_view *view)
+{
+    view->deaths.alive = alive;
+    view->deaths.context = view->room;
+}
+
 struct vf_asker death_asker(struct vf_world *world, int64_t patience)
 {
     struct room_view *view = world->view;
@@ -21,8 +27,6 @@ struct vf_asker death_asker(struct vf_world *world, int64_t patience)
         .patience = patience,
     };
 
-    view->deaths.alive = alive;
-    view->deaths.context = view->room;
     return asker;
 }
 
@@ -70,12 +74,10 @@ static void mend(struct vf_world *world)
     }
 }
 
-void death_enter(struct vf_world *world)
+void death_found(struct vf_world *world)
 {
     struct room *room = world->view->room;
-    struct vf_asker asker = death_asker(world, 0);
-    if (!vf_lock_take(&room->lock, asker.self, asker.deaths))
-        return;
+
     mend(world);
     for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
         pid_t pid = atomic_load(&room->processes[i].pid);

@@ -12,8 +12,11 @@
 
 #include "mock/room.h"
 
-/* Enters a shared room; buries the dead who held it. */
-void death_enter(struct vf_world *world);
+/* Whom locks ask about their holders. */
+void death_watch(struct room_view *view);
+/* The room's lock was in a dead hand: mends the room and buries the dead.
+ * Entered. */
+void death_found(struct vf_world *world);
 /* How this process asks others' porters. */
 struct vf_asker death_asker(struct vf_world *world, int64_t patience);
 /* Releases what the process held and frees its place. Entered. */

@@ -15,6 +15,7 @@
 #endif
 
 #define PRIVATE_BYTES ((size_t)1 << 30)
+#define CACHED 256u /* pieces of a size that a process keeps for itself */
 
 static const size_t sizes[ROOM_KINDS] = {
     [ROOM_QP] = sizeof(struct room_qp),
@@ -102,18 +103,28 @@ void room_reset(struct vf_world *world)
     room->domains = 0;
     atomic_store_explicit(&room->deadline, 0, memory_order_relaxed);
     memset(view->cache, 0, sizeof(view->cache));
+    memset(room->spare, 0, sizeof(room->spare));
 }
 
 void room_enter(struct vf_world *world)
 {
-    if (world->view->shared)
-        death_enter(world);
+    struct room_view *view = world->view;
+
+    if (!view->shared)
+        return;
+    if (vf_lock_take(&view->room->lock, view->self + 1, &view->deaths))
+        death_found(world);
+    view->entered = true;
 }
 
 void room_leave(struct vf_world *world)
 {
-    if (world->view->shared)
-        vf_lock_give(&world->view->room->lock, world->view->self + 1);
+    struct room_view *view = world->view;
+
+    if (!view->shared)
+        return;
+    view->entered = false;
+    vf_lock_give(&view->room->lock, view->self + 1);
 }
 
 static unsigned class_of(size_t size)
@@ -135,6 +146,22 @@ static uint32_t carve(struct room *room, uint64_t granules)
     return (uint32_t)at;
 }
 
+/* Pieces that were given back are linked by their first bytes. */
+static uint32_t pop(const struct room_view *view, uint32_t *first)
+{
+    uint32_t ref = *first;
+
+    if (ref)
+        memcpy(first, room_at(view, ref), sizeof(*first));
+    return ref;
+}
+
+static void push(const struct room_view *view, uint32_t *first, uint32_t ref)
+{
+    memcpy(room_at(view, ref), first, sizeof(*first));
+    *first = ref;
+}
+
 uint32_t room_get(struct room_view *view, size_t size)
 {
     unsigned rank = class_of(size);
@@ -142,19 +169,25 @@ uint32_t room_get(struct room_view *view, size_t size)
 
     if (rank >= ROOM_CLASSES)
         return 0;
-    ref = view->cache[rank];
-    if (!ref)
-        return carve(view->room, UINT64_C(1) << rank);
-    memcpy(&view->cache[rank], room_at(view, ref), sizeof(uint32_t));
-    return ref;
+    ref = pop(view, &view->cache[rank].first);
+    if (ref) {
+        view->cache[rank].count--;
+        return ref;
+    }
+    ref = pop(view, &view->room->spare[rank]);
+    return ref ? ref : carve(view->room, UINT64_C(1) << rank);
 }
 
 void room_put(struct room_view *view, uint32_t ref, size_t size)
 {
     unsigned rank = class_of(size);
 
-    memcpy(room_at(view, ref), &view->cache[rank], sizeof(uint32_t));
-    view->cache[rank] = ref;
+    if (view->entered && view->cache[rank].count >= CACHED) {
+        push(view, &view->room->spare[rank], ref);
+        return;
+    }
+    push(view, &view->cache[rank].first, ref);
+    view->cache[rank].count++;
 }
 
 static size_t stride(enum room_kind kind)

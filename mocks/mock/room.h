@@ -26,7 +26,9 @@
  * its kind or to nothing, never to other bytes.
  *
  * Works (work requests) are taken by one process and may be given back by
- * another; each process keeps those it was given back for its next post.
+ * another. Each process keeps some of those it was given back for its next
+ * post, and leaves the rest to the others: a stream of messages in one
+ * direction moves memory from one process to the other, and back that way.
  */
 #ifndef VF_MOCK_ROOM_H
 #define VF_MOCK_ROOM_H
@@ -222,6 +224,7 @@ struct room {
     struct vf_lock lock;
     _Alignas(64) _Atomic int64_t deadline; /* earliest one; 0: none */
     _Alignas(64) uint64_t used; /* granules given out */
+    uint32_t spare[ROOM_CLASSES]; /* given back by processes with enough */
     uint32_t waiting;  /* queue pairs with a deadline, soonest first */
     uint32_t domains;  /* ever made: each has a number */
     uint32_t group_count;
@@ -243,7 +246,11 @@ struct room_view {
     bool shared;
     size_t bytes; /* that are mapped */
     struct vf_lock_deaths deaths;
-    uint32_t cache[ROOM_CLASSES]; /* memory that was given back here */
+    bool entered;
+    struct {
+        uint32_t first;
+        uint32_t count;
+    } cache[ROOM_CLASSES]; /* memory that was given back here */
 };
 
 /* A private room for the world; 0 or an errno. */

@@ -180,6 +180,7 @@ static int stand_in(struct vf_world *world, void *memory, size_t size,
     view->room = memory;
     view->bytes = size;
     view->shared = true;
+    death_watch(view);
     if (view->room->magic != MAGIC || size < room_head() ||
         view->room->share == 0)
         return EPROTO;
