@@ -27,6 +27,7 @@ static void hand_over(struct vf_object *cq, const struct ibv_wc *wc)
 {
     if (cq->shadow.cq.held >= cq->shadow.cq.room) {
         cq->shadow.cq.overflow = true; /* the next poll tells */
+        vf_async_object(cq, IBV_EVENT_CQ_ERR);
     } else {
         cq->shadow.cq.held++;
         cq->machine->world->provider->deliver(cq, wc);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "front/contract.h"
@@ -39,15 +40,28 @@ static void fill_context(struct vf_object *object, struct ibv_device *device)
     context->ops.dealloc_mw = vf_dealloc_mw;
 }
 
-static int open_descriptor(struct vf_call *call, struct vf_object *context)
+/* There is no driver to send commands to; programs that hand the descriptor on
+ * find one that is open. */
+static int open_descriptors(struct vf_call *call, struct vf_object *context)
 {
     struct ibv_context *handle = context->handle;
 
     context->shadow.context.signal = -1;
     if (!call->world->hooks.descriptors)
         return 0;
+    handle->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (handle->cmd_fd < 0)
+        return errno;
     return vf_descriptor_open(&handle->async_fd,
                               &context->shadow.context.signal);
+}
+
+static void close_descriptors(struct vf_object *context)
+{
+    const struct ibv_context *handle = context->handle;
+
+    vf_descriptor_close(handle->async_fd, context->shadow.context.signal);
+    vf_descriptor_close(handle->cmd_fd, -1);
 }
 
 static void open_device(struct vf_call *call)
@@ -59,9 +73,11 @@ static void open_device(struct vf_call *call)
     if (!context)
         return;
     fill_context(context, call->object->handle);
-    err = open_descriptor(call, context);
+    err = open_descriptors(call, context);
     if (!err)
         err = call->provider->open_device(context);
+    if (err && call->world->hooks.descriptors)
+        close_descriptors(context);
     vf_call_made(call, context, err);
 }
 
@@ -82,9 +98,9 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
  * handles stay, and using one is a finding. */
 static void orphan(struct vf_call *call)
 {
-    static const enum vf_kind kinds[] = {
-        VF_KIND_QP, VF_KIND_SRQ, VF_KIND_AH, VF_KIND_MW,
-        VF_KIND_MR, VF_KIND_CQ,  VF_KIND_PD, VF_KIND_CHANNEL};
+    static const enum vf_kind kinds[] = {VF_KIND_QP, VF_KIND_SRQ,    VF_KIND_AH,
+                                         VF_KIND_MW, VF_KIND_MR,     VF_KIND_CQ,
+                                         VF_KIND_PD, VF_KIND_CHANNEL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct vf_object *object = call->machine->live[kinds[i]];
@@ -105,14 +121,12 @@ static void orphan(struct vf_call *call)
 
 static void close_device(struct vf_call *call)
 {
-    const struct ibv_context *context = call->object->handle;
     int err;
 
     if (call->object->children > 0)
         orphan(call);
     if (call->world->hooks.descriptors)
-        vf_descriptor_close(context->async_fd,
-                            call->object->shadow.context.signal);
+        close_descriptors(call->object);
     err = call->provider->close_device(call->object);
     vf_call_released(call, err);
 }

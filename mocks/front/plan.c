@@ -1,10 +1,10 @@
 #include "front/world_private.h"
 
-const struct vf_fault *vf_plan_find(const struct vf_plan *plan,
-                                    enum vf_verb verb, unsigned nth)
+_Static_assert(VF_VERB_COUNT <= 64, "a bit of vf_plan.verbs for each verb");
+
+const struct vf_fault *vf_plan_search(const struct vf_plan *plan,
+                                      enum vf_verb verb, unsigned nth)
 {
-    if (!(plan->verbs >> verb & 1))
-        return NULL;
     for (unsigned i = 0; i < plan->count; i++) {
         const struct vf_fault *fault = &plan->faults[i];
 

@@ -28,6 +28,7 @@ struct vf_provider_ops {
     void (*reset)(struct vf_world *world);
     void (*add_device)(struct vf_device *device);
     void (*unplug)(struct vf_device *device);
+    void (*port)(struct vf_device *device, bool up);
 
     int (*open_device)(struct vf_object *context);
     int (*close_device)(struct vf_object *context);

@@ -15,9 +15,8 @@
 #define MAP_NORESERVE 0
 #endif
 
-#define GRANULE 64u
 #define RANGE ((size_t)256 << 20)
-#define GRANULES (RANGE / GRANULE)
+#define GRANULES (RANGE / VF_GRANULE)
 #define OBJECTS ((size_t)1 << 20) /* a key has 24 bits for the entry */
 #define SCRIBBLE 0xdf
 
@@ -94,7 +93,7 @@ void vf_registry_reset(struct vf_registry *registry)
 
 static size_t round_up(size_t size)
 {
-    return (size + GRANULE - 1) & ~(size_t)(GRANULE - 1);
+    return (size + VF_GRANULE - 1) & ~(size_t)(VF_GRANULE - 1);
 }
 
 static void *carve(struct vf_registry *registry, size_t size)
@@ -105,22 +104,6 @@ static void *carve(struct vf_registry *registry, size_t size)
         return NULL;
     registry->used += size;
     return memory;
-}
-
-struct vf_object *vf_registry_find(const struct vf_registry *registry,
-                                   const void *handle)
-{
-    uintptr_t offset = (uintptr_t)handle - (uintptr_t)registry->base;
-    struct vf_object *object;
-    uint32_t entry;
-
-    if (offset >= registry->used)
-        return NULL;
-    entry = registry->owner[offset / GRANULE];
-    if (entry == 0 || entry > registry->object_count)
-        return NULL;
-    object = &registry->objects[entry - 1];
-    return object->handle == handle ? object : NULL;
 }
 
 static void list_push(struct vf_object **list, struct vf_object *object)
@@ -203,7 +186,7 @@ struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
     memset(object->parent, 0, sizeof(object->parent));
     memset(&object->shadow, 0, sizeof(object->shadow));
     registry
-        ->owner[((unsigned char *)object->handle - registry->base) / GRANULE] =
+        ->owner[((unsigned char *)object->handle - registry->base) / VF_GRANULE] =
         (uint32_t)(object - registry->objects) + 1;
     return object;
 }
@@ -321,7 +304,7 @@ static unsigned pool_class(size_t size)
 {
     unsigned rank = 0;
 
-    while (((size_t)GRANULE << rank) < size)
+    while (((size_t)VF_GRANULE << rank) < size)
         rank++;
     return rank;
 }
@@ -335,7 +318,7 @@ void *vf_pool_get(struct vf_registry *registry, size_t size)
         return NULL;
     memory = registry->pool[rank];
     if (!memory)
-        return carve(registry, (size_t)GRANULE << rank);
+        return carve(registry, (size_t)VF_GRANULE << rank);
     memcpy(&registry->pool[rank], memory, sizeof(void *));
     return memory;
 }

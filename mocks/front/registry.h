@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VF_GRANULE 64u
 #define VF_QUARANTINE 1024
 #define VF_POOL_CLASSES 16 /* 64 bytes to 2 MiB */
 
@@ -164,8 +165,21 @@ void vf_registry_stop(struct vf_registry *registry);
 void vf_registry_reset(struct vf_registry *registry);
 
 /* What is known of handle, alive or not; NULL: it is none of ours. */
-struct vf_object *vf_registry_find(const struct vf_registry *registry,
-                                   const void *handle);
+static inline struct vf_object *
+vf_registry_find(const struct vf_registry *registry, const void *handle)
+{
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)registry->base;
+    struct vf_object *object;
+    uint32_t entry;
+
+    if (offset >= registry->used)
+        return NULL;
+    entry = registry->owner[offset / VF_GRANULE];
+    if (entry == 0 || entry > registry->object_count)
+        return NULL;
+    object = &registry->objects[entry - 1];
+    return object->handle == handle ? object : NULL;
+}
 
 /*
  * A zeroed object whose handle lies offset bytes into size bytes of memory;

@@ -12,20 +12,8 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-static _Atomic(struct vf_world *) installed;
+_Atomic(struct vf_world *) vf_installed_world;
 static _Thread_local int thread_machine;
-
-void vf_world_lock(struct vf_world *world)
-{
-    if (world->hooks.threads)
-        pthread_mutex_lock(&world->mutex);
-}
-
-void vf_world_unlock(struct vf_world *world)
-{
-    if (world->hooks.threads)
-        pthread_mutex_unlock(&world->mutex);
-}
 
 static void start_mutex(pthread_mutex_t *mutex)
 {
@@ -107,12 +95,12 @@ void vf_world_reset(struct vf_world *world, const struct vf_hooks *hooks)
 
 void vf_world_install(struct vf_world *world)
 {
-    atomic_store_explicit(&installed, world, memory_order_release);
+    atomic_store_explicit(&vf_installed_world, world, memory_order_release);
 }
 
 struct vf_world *vf_world_installed(void)
 {
-    return atomic_load_explicit(&installed, memory_order_acquire);
+    return atomic_load_explicit(&vf_installed_world, memory_order_acquire);
 }
 
 void vf_thread_set_machine(int machine)
@@ -227,6 +215,17 @@ void vf_device_unplug(struct vf_world *world, int machine, const char *device)
 
     if (gone)
         world->provider->unplug(gone);
+}
+
+void vf_device_port(struct vf_world *world, int machine, const char *device,
+                    bool up)
+{
+    struct vf_device *found = find_device(world, machine, device);
+
+    vf_world_lock(world);
+    if (found)
+        world->provider->port(found, up);
+    vf_world_unlock(world);
 }
 
 unsigned vf_machine_calls(const struct vf_world *world, int machine,

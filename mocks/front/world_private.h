@@ -6,6 +6,7 @@
 #define VF_FRONT_WORLD_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "front/registry.h"
 #include "front/trace.h"
@@ -82,8 +83,21 @@ struct vf_world {
     struct vf_machine machines[VF_MACHINE_MAX];
 };
 
-void vf_world_lock(struct vf_world *world);
-void vf_world_unlock(struct vf_world *world);
+/* These are in the way of every call, so they are inline. */
+static inline void vf_world_lock(struct vf_world *world)
+{
+    if (world->hooks.threads)
+        pthread_mutex_lock(&world->mutex);
+}
+
+static inline void vf_world_unlock(struct vf_world *world)
+{
+    if (world->hooks.threads)
+        pthread_mutex_unlock(&world->mutex);
+}
+
+/* The world that vf_world_installed() tells. */
+extern _Atomic(struct vf_world *) vf_installed_world;
 
 /* Called when a verb finds no world installed; the shared library builds one
  * there. NULL in the static library. */
@@ -92,9 +106,17 @@ extern void (*vf_world_missing)(void);
 /* The limit that a setup may override, or the profile's. */
 uint32_t vf_device_limit(int overridden, uint32_t profile_limit);
 
+/* Likewise, of a verb that has faults. */
+const struct vf_fault *vf_plan_search(const struct vf_plan *plan,
+                                      enum vf_verb verb, unsigned nth);
 /* The plan's answer for the nth call of verb, or NULL. */
-const struct vf_fault *vf_plan_find(const struct vf_plan *plan,
-                                    enum vf_verb verb, unsigned nth);
+static inline const struct vf_fault *
+vf_plan_find(const struct vf_plan *plan, enum vf_verb verb, unsigned nth)
+{
+    if (!(plan->verbs >> verb & 1))
+        return NULL;
+    return vf_plan_search(plan, verb, nth);
+}
 
 /* Is this memory allocated, as far as anyone can tell? */
 bool vf_memory_alive(const struct vf_world *world, const void *address,

@@ -253,9 +253,11 @@ int mock_poll_cq(struct vf_object *object, int room, struct ibv_wc *wc)
 int mock_req_notify_cq(struct vf_object *object, int solicited_only)
 {
     struct vf_world *world = object->machine->world;
+    struct room_cq *cq = ((struct mock_cq *)object->handle)->room;
 
     room_enter(world);
-    ((struct mock_cq *)object->handle)->room->armed = solicited_only ? 2 : 1;
+    if (cq->armed != 1) /* asking for less takes nothing back */
+        cq->armed = solicited_only ? 2 : 1;
     room_leave(world);
     return 0;
 }

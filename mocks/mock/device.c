@@ -24,6 +24,33 @@ void mock_add_device(struct vf_device *device)
         device->state->down = device->setup.port_down;
 }
 
+/* What waits may move now, or begins to count the time that it waits. */
+static void look_again(struct vf_world *world)
+{
+    const struct room_view *view = world->view;
+
+    for (uint32_t i = 1; i <= view->room->tables[ROOM_QP].count; i++) {
+        struct room_qp *qp = room_find(view, ROOM_QP, i);
+
+        if (qp->object.live && qp->send.first)
+            move_pump(world, qp);
+    }
+}
+
+void mock_port(struct vf_device *device, bool up)
+{
+    struct vf_world *world = device->machine->world;
+
+    room_enter(world);
+    if (device->state->down == up) {
+        device->state->down = !up;
+        notice_port(world, device,
+                    up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+        look_again(world);
+    }
+    room_leave(world);
+}
+
 /* Both ends see it. */
 void mock_unplug(struct vf_device *device)
 {
@@ -36,6 +63,7 @@ void mock_unplug(struct vf_device *device)
         device->peer->state->unplugged = true;
         notice_port(world, device->peer, IBV_EVENT_PORT_ERR);
     }
+    look_again(world);
     room_leave(world);
 }
 
@@ -59,6 +87,26 @@ static int shown_limit(int overridden, uint32_t limit)
     return shown ? (int)shown : 1 << 20;
 }
 
+static void fill_extras(const struct vf_profile *profile,
+                        struct ibv_device_attr *attr)
+{
+    attr->device_cap_flags = profile->cap_flags;
+    attr->max_qp_rd_atom = (int)profile->max_rd_atomic;
+    attr->max_qp_init_rd_atom = (int)profile->max_rd_atomic;
+    attr->max_res_rd_atom = (int)profile->max_res_rd_atomic;
+    attr->max_sge_rd = (int)profile->max_sge_read;
+    attr->max_ah = (int)profile->max_ah;
+    attr->max_mw = (int)profile->max_mw;
+    attr->max_srq = (int)profile->max_srq;
+    attr->max_srq_wr = (int)profile->max_srq_wr;
+    attr->max_srq_sge = (int)profile->max_srq_sge;
+    attr->max_mcast_grp = (int)profile->max_mcast_grp;
+    attr->max_mcast_qp_attach = (int)profile->max_mcast_qp_attach;
+    attr->max_total_mcast_qp_attach =
+        attr->max_mcast_grp * attr->max_mcast_qp_attach;
+    attr->local_ca_ack_delay = profile->ack_delay;
+}
+
 int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
 {
     const struct vf_profile *profile = profile_of(context);
@@ -77,12 +125,19 @@ int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
     attr->max_mr = shown_limit(setup->max_mr, profile->mr_limit);
     attr->max_pd = shown_limit(setup->max_pd, profile->pd_limit);
     attr->atomic_cap = profile->atomics ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
-    attr->max_srq = profile->srq ? 1 << 10 : 0;
-    attr->max_srq_wr = profile->srq ? (int)profile->max_qp_wr : 0;
-    attr->max_srq_sge = profile->srq ? (int)profile->max_sge : 0;
     attr->max_pkeys = 1;
     attr->phys_port_cnt = 1;
+    fill_extras(profile, attr);
     return 0;
+}
+
+/* Unicast addresses run from 1 to 0xbfff. */
+uint16_t mock_lid(const struct vf_device *device)
+{
+    if (!device->setup.profile->lids)
+        return 0;
+    return (uint16_t)(device->machine->number * VF_DEVICE_MAX + device->index +
+                      1);
 }
 
 int mock_query_port(struct vf_object *context, unsigned port,
@@ -99,12 +154,15 @@ int mock_query_port(struct vf_object *context, unsigned port,
     attr->max_mtu = IBV_MTU_4096;
     attr->active_mtu = (enum ibv_mtu)profile->active_mtu;
     attr->gid_tbl_len = profile->gid_table_len;
+    attr->port_cap_flags = profile->port_cap_flags;
     attr->max_msg_sz = profile->max_message > UINT32_MAX
                            ? UINT32_MAX
                            : (uint32_t)profile->max_message;
     attr->pkey_tbl_len = 1;
-    attr->active_width = 1;
-    attr->active_speed = 1;
+    attr->lid = mock_lid(context->device);
+    attr->max_vl_num = 1;
+    attr->active_width = profile->port_width;
+    attr->active_speed = profile->port_speed;
     attr->link_layer = IBV_LINK_LAYER_ETHERNET;
     return 0;
 }

@@ -117,8 +117,11 @@ int mock_query_gid(struct vf_object *context, unsigned port, int index,
 int mock_query_pkey(struct vf_object *context, unsigned port, int index,
                     __be16 *pkey);
 bool mock_port_up(const struct vf_device *device);
+/* Its port's; 0 where ports have none. */
+uint16_t mock_lid(const struct vf_device *device);
 void mock_add_device(struct vf_device *device);
 void mock_unplug(struct vf_device *device);
+void mock_port(struct vf_device *device, bool up);
 
 /* pd.c */
 int mock_alloc_pd(struct vf_object *pd);
@@ -250,6 +253,8 @@ uint32_t mock_bytes_room(const struct room_work *work);
 bool route_gid(const struct vf_device *device, int index, union ibv_gid *gid);
 /* The device that has this GID and can be reached from here, or NULL. */
 struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
+/* Likewise, by its LID. */
+struct vf_device *route_lid(const struct vf_device *from, uint16_t lid);
 /* The queue pair at the other end of a connection, in whatever state; NULL:
  * nobody there. */
 struct room_qp *route_other_end(struct vf_world *world,
@@ -260,6 +265,9 @@ struct room_qp *route_other_end(struct vf_world *world,
 void move_pump(struct vf_world *world, struct room_qp *sender);
 /* The queue pair can receive (more): moves what its peer has for it. */
 void move_ready(struct vf_world *world, struct room_qp *receiver);
+/* It receives no more: its peer over RC, which may wait for it, begins to count
+ * the time. */
+void move_gone(struct vf_world *world, const struct room_qp *receiver);
 bool move_can_receive(const struct room_qp *qp);
 /* Waits until nobody copies to it or moves its sends. */
 void move_settle(struct vf_world *world, struct room_qp *qp);

@@ -402,3 +402,14 @@ void move_ready(struct vf_world *world, struct room_qp *receiver)
     if (sender && sender->send.first)
         move_pump(world, sender);
 }
+
+void move_gone(struct vf_world *world, const struct room_qp *receiver)
+{
+    struct room_qp *sender;
+
+    if (receiver->type != IBV_QPT_RC)
+        return;
+    sender = route_other_end(world, receiver);
+    if (sender && sender != receiver && sender->send.first)
+        move_pump(world, sender);
+}

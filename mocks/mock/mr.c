@@ -19,8 +19,52 @@ static int check_access(unsigned access)
     return 0;
 }
 
+/* What makes a kernel pin pages to be written to. */
+#define WRITES                                                                 \
+    (IBV_ACCESS_LOCAL_WRITE | NEEDS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
+
+/* The kernel knows what is mapped; it is asked in real processes only, so that
+ * a simulated run is the same on every machine. */
+static bool is_there(const struct vf_world *world, const void *address,
+                     size_t length, unsigned access)
+{
+    if (!vf_memory_alive(world, address, length))
+        return false;
+    if (!world->hooks.descriptors || access & IBV_ACCESS_ON_DEMAND)
+        return true;
+    return vf_os_check_memory(address, length, (access & WRITES) != 0) == 0;
+}
+
+static uint64_t pages_of(uint64_t address, uint64_t length, uint64_t page)
+{
+    return (address % page + length + page - 1) / page;
+}
+
+/* Pages of all regions of this process are counted, one in two regions twice,
+ * as the kernel does. */
+static bool may_lock(const struct vf_object *mr, const void *address,
+                     size_t length)
+{
+    const struct vf_world *world = mr->machine->world;
+    const struct room_view *view = world->view;
+    uint64_t page = mr->device->setup.profile->page_size;
+    uint64_t most = vf_os_lockable();
+    uint64_t pages = pages_of((uintptr_t)address, length, page);
+    const struct room_region *region;
+    uint32_t index = view->room->processes[view->self].objects[ROOM_REGION];
+
+    if (most == UINT64_MAX)
+        return true;
+    for (; index; index = region->object.next) {
+        region = room_find(view, ROOM_REGION, index);
+        if (!region->window)
+            pages += pages_of(region->address, region->length, page);
+    }
+    return pages <= most / page;
+}
+
 static int check_range(const struct vf_object *mr, const void *address,
-                       size_t length)
+                       size_t length, unsigned access)
 {
     const struct vf_profile *profile = mr->device->setup.profile;
 
@@ -31,7 +75,7 @@ static int check_range(const struct vf_object *mr, const void *address,
     if (profile->mr_page_aligned && (uintptr_t)address % profile->page_size)
         return EINVAL;
     if (profile->dead_memory_errno &&
-        !vf_memory_alive(mr->machine->world, address, length))
+        !is_there(mr->machine->world, address, length, access))
         return profile->dead_memory_errno;
     return 0;
 }
@@ -53,13 +97,18 @@ static uint32_t key_of(const struct room_region *region)
            (region->object.generation & KEY_GENERATIONS);
 }
 
-static int take_region(struct vf_object *object)
+static int take_region(struct vf_object *object, const void *address,
+                       size_t length)
 {
+    const struct vf_profile *profile = object->device->setup.profile;
     int err = check_limit(object->device);
     struct room_region *region;
 
     if (err)
         return err;
+    if (profile->memlock_errno && object->machine->world->hooks.descriptors &&
+        !may_lock(object, address, length))
+        return profile->memlock_errno;
     region = room_new(object->machine->world, ROOM_REGION, object);
     if (!region)
         return ENOMEM;
@@ -78,11 +127,11 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
     int err = check_access(access);
 
     if (!err)
-        err = check_range(object, address, length);
+        err = check_range(object, address, length, access);
     if (err)
         return err;
     room_enter(world);
-    err = take_region(object);
+    err = take_region(object, address, length);
     if (!err) {
         mr->room->domain = mock_domain(object->parent[0]);
         mr->room->iova = iova;
@@ -130,7 +179,9 @@ int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
     int err = flags & IBV_REREG_MR_CHANGE_ACCESS ? check_access(access) : 0;
 
     if (!err && flags & IBV_REREG_MR_CHANGE_TRANSLATION)
-        err = check_range(object, address, length);
+        err = check_range(object, address, length,
+                          flags & IBV_REREG_MR_CHANGE_ACCESS ? access
+                                                             : region->access);
     if (err)
         return err;
     room_enter(world);

@@ -102,7 +102,7 @@ int mock_bind(struct vf_world *world, struct room_qp *qp,
     if (work->bind.length > 0 && (!region || !may_bind(region, work)))
         return IBV_WC_MW_BIND_ERR;
     mock_unbind(world, window);
-    window->key = work->bind.key;
+    window->key = (window->key & ~KEY_TAG) | (work->bind.key & KEY_TAG);
     if (work->bind.length == 0)
         return IBV_WC_SUCCESS; /* a window without length is closed */
     window->under = work->bind.region;

@@ -76,6 +76,15 @@ void vf_os_allow_copies(void);
 /* pipe(), both ends close-on-exec and non-blocking. 0 or an errno. */
 int vf_os_pipe(int fds[2]);
 
+/*
+ * Is all of this memory of this process there, to be read, and (writing) to be
+ * written to? 0 or EFAULT. Nothing of it is touched. Where the system cannot
+ * tell what may be done with memory, that it is there is enough.
+ */
+int vf_os_check_memory(const void *memory, size_t size, bool writing);
+/* How many bytes this process may lock in memory; UINT64_MAX: any number. */
+uint64_t vf_os_lockable(void);
+
 /* This thread's stack, innermost call first, a line each: "name+offset (file)".
  * Empty where the system has no way to tell. */
 void vf_os_stack(char *text, size_t room);

@@ -224,3 +224,100 @@ int64_t vf_os_now(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+/*
+ * /proc/self/maps, line by line, in order of addresses: a mapping each, such as
+ * "55d0c0a00000-55d0c0a02000 r-xp 00000000 fe:01 1234 /usr/bin/thing".
+ */
+struct maps {
+    int fd;
+    size_t used, length;
+    char text[4096];
+};
+
+static int next_character(struct maps *maps)
+{
+    if (maps->used == maps->length) {
+        ssize_t got = read(maps->fd, maps->text, sizeof(maps->text));
+
+        if (got <= 0)
+            return EOF;
+        maps->length = (size_t)got;
+        maps->used = 0;
+    }
+    return maps->text[maps->used++];
+}
+
+/* A number and the character after it; EOF: the maps are at an end. */
+static int next_address(struct maps *maps, uintptr_t *address)
+{
+    int c = next_character(maps);
+
+    *address = 0;
+    while ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
+        *address = *address << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        c = next_character(maps);
+    }
+    return c;
+}
+
+struct mapping {
+    uintptr_t start, end;
+    bool readable, writable;
+    bool grows; /* the first thread's stack, downwards */
+};
+
+static bool next_mapping(struct maps *maps, struct mapping *mapping)
+{
+    int last, c = 0;
+
+    if (next_address(maps, &mapping->start) == EOF ||
+        next_address(maps, &mapping->end) == EOF)
+        return false;
+    mapping->readable = next_character(maps) == 'r';
+    mapping->writable = next_character(maps) == 'w';
+    mapping->grows = false;
+    do {
+        last = c;
+        c = next_character(maps);
+        if (last == '[' && c == 's')
+            mapping->grows = true;
+    } while (c != '\n' && c != EOF);
+    return true;
+}
+
+/* Neither mincore() nor a system call that copies says what may be written to
+ * without writing; the kernel's own list does, and reading it costs the same
+ * whatever the size. */
+int vf_os_check_memory(const void *memory, size_t size, bool writing)
+{
+    struct maps maps = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    uintptr_t at = (uintptr_t)memory;
+    uintptr_t past = at + size;
+    struct mapping next;
+
+    if (maps.fd < 0)
+        return 0; /* no way to know */
+    if (past < at)
+        past = UINTPTR_MAX;
+    while (at < past && next_mapping(&maps, &next)) {
+        if (next.end <= at)
+            continue;
+        if ((next.start > at && !next.grows) || !next.readable ||
+            (writing && !next.writable))
+            break;
+        at = next.end;
+    }
+    close(maps.fd);
+    return at < past ? EFAULT : 0;
+}
+
+uint64_t vf_os_lockable(void)
+{
+    struct rlimit limit;
+
+    if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return limit.rlim_cur;
+}

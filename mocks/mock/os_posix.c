@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
+#include <mach/mach.h>
+#include <mach/mach_vm.h>
 #include <sys/sysctl.h>
 #endif
 
@@ -233,4 +235,54 @@ int64_t vf_os_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#ifdef __APPLE__
+int vf_os_check_memory(const void *memory, size_t size, bool writing)
+{
+    vm_prot_t wanted = VM_PROT_READ | (writing ? VM_PROT_WRITE : 0);
+    mach_vm_address_t at = (uintptr_t)memory;
+    mach_vm_address_t past = at + size;
+
+    while (at < past) {
+        mach_msg_type_number_t count = VM_REGION_BASIC_INFO_COUNT_64;
+        vm_region_basic_info_data_64_t info;
+        mach_vm_address_t start = at;
+        mach_vm_size_t length;
+        mach_port_t object;
+
+        if (mach_vm_region(mach_task_self(), &start, &length,
+                           VM_REGION_BASIC_INFO_64, (vm_region_info_t)&info,
+                           &count, &object) != KERN_SUCCESS ||
+            start > at || (info.protection & wanted) != wanted)
+            return EFAULT;
+        at = start + length;
+    }
+    return 0;
+}
+#else
+/* Whether memory is there, msync() says; what may be done with it, nobody
+ * without doing it. */
+int vf_os_check_memory(const void *memory, size_t size, bool writing)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)memory & ~(page - 1);
+
+    (void)writing;
+    if (msync((void *)start, (uintptr_t)memory - start + size, MS_ASYNC) == 0)
+        return 0;
+    return errno == ENOMEM ? EFAULT : 0;
+}
+#endif
+
+uint64_t vf_os_lockable(void)
+{
+#ifdef RLIMIT_MEMLOCK
+    struct rlimit limit;
+
+    if (geteuid() != 0 && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY)
+        return limit.rlim_cur;
+#endif
+    return UINT64_MAX;
 }

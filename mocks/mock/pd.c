@@ -60,7 +60,9 @@ int mock_create_ah(struct vf_object *ah, const struct ibv_ah_attr *attr)
 
     if (!profile->ud)
         return profile->unsupported_errno;
-    if (attr->port_num != 1)
+    /* Over Ethernet there is no way but by GID; the kernel's
+     * rdma_check_ah_attr() says so for all of its devices. */
+    if (attr->port_num != 1 || !attr->is_global)
         return EINVAL;
     ((struct mock_ah *)ah->handle)->attr = *attr;
     return 0;

@@ -40,6 +40,11 @@ const struct vf_profile vf_profile_thunderbolt = {
     .depth_round = true,      /* inferred from 1023 and 4095 */
     .depth_cap = 4095,        /* TN3205 */
 
+    .ack_delay = 15,  /* inferred */
+    .port_width = 2,  /* a Thunderbolt 5 link has 80 Gbit/s: with what verbs */
+    .port_speed = 32, /* can say, 4 lanes of 25 Gbit/s; inferred */
+    .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
+
     .uc = true,                      /* TN3205: UC only */
     .unsupported_errno = EOPNOTSUPP, /* TN3205, mlx#4530: 102 on Darwin */
     .mr_page_aligned = true,         /* TN3205 */
@@ -90,7 +95,7 @@ const struct vf_profile vf_profile_rxe = {
                           constants of Linux 6.1, to be measured */
     .qp_limit_errno = ENOMEM,
     .mr_limit = 0,
-    .mr_limit_errno = ENOMEM, /* measured: over RLIMIT_MEMLOCK */
+    .mr_limit_errno = ENOMEM,
     .pd_limit = 0,
     .pd_limit_errno = ENOMEM,
     .max_cq = 1048576,
@@ -103,6 +108,30 @@ const struct vf_profile vf_profile_rxe = {
     .depth_floor = 0,
     .depth_round = true, /* measured: depth 4 grants 7, cqe 10 gives 15 */
     .depth_cap = 0,
+
+    /* From here to port_cap_flags: the driver's constants of Linux 6.1, in
+     * rxe_param.h, by the name that is beside them. */
+    .cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
+                 IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_CHANGE_PHY_PORT |
+                 IBV_DEVICE_UD_AV_PORT_ENFORCE | IBV_DEVICE_PORT_ACTIVE_EVENT |
+                 IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+                 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+                 IBV_DEVICE_MEM_WINDOW |
+                 IBV_DEVICE_MEM_WINDOW_TYPE_2B, /* RXE_DEVICE_CAP_FLAGS */
+    .max_rd_atomic = 128,         /* RXE_MAX_QP_RD_ATOM, ..INIT_RD_ATOM */
+    .max_res_rd_atomic = 0x3f000, /* RXE_MAX_RES_RD_ATOM */
+    .max_sge_read = 32,           /* RXE_MAX_SGE_RD */
+    .max_ah = 32767,              /* RXE_MAX_AH */
+    .max_mw = 4096,               /* RXE_MAX_MW */
+    .max_srq = 917503,            /* RXE_MAX_SRQ */
+    .max_srq_wr = 1048576,        /* RXE_MAX_SRQ_WR */
+    .max_srq_sge = 27,            /* RXE_MAX_SRQ_SGE */
+    .max_mcast_grp = 8192,        /* RXE_MAX_MCAST_GRP */
+    .max_mcast_qp_attach = 56,    /* RXE_MAX_MCAST_QP_ATTACH */
+    .ack_delay = 15,              /* RXE_LOCAL_CA_ACK_DELAY */
+    .port_width = 1,              /* as of an interface of unknown speed, */
+    .port_speed = 1,              /* by ib_get_eth_speed() of the kernel */
+    .port_cap_flags = IBV_PORT_CM_SUP, /* RXE_PORT_PORT_CAP_FLAGS */
 
     .rc = true, /* measured */
     .uc = true,
@@ -133,8 +162,8 @@ const struct vf_profile vf_profile_rxe = {
     .too_long_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
     .rc_refused_status = IBV_WC_REM_OP_ERR,    /* as rc_too_long_status */
     .rc_too_long_status = IBV_WC_REM_OP_ERR,   /* measured */
-    .ud_too_long_status = IBV_WC_SUCCESS,      /* the driver's comment: "believed
-                                                  sent" */
+    .ud_too_long_status = IBV_WC_SUCCESS, /* the driver's comment: "believed
+                                             sent" */
 
     .gid_table = {VF_GID_LINK_LOCAL, VF_GID_IPV4}, /* measured */
     .gid_table_len = 1024,                         /* the driver's constant */
@@ -147,7 +176,9 @@ const struct vf_profile vf_profile_rxe = {
     .rtr_needs_global = true,       /* measured */
 
     .null_address_errno = EFAULT, /* measured */
-    .dead_memory_errno = EFAULT,  /* measured: unmapped ranges */
+    .memlock_errno = ENOMEM,      /* measured */
+    .dead_memory_errno = EFAULT,  /* measured: unmapped ranges; pages that may
+                                     not be written to */
     .open_leaves_errno = ENOENT,  /* measured: dirty; which number, not */
 };
 
@@ -156,7 +187,7 @@ const struct vf_profile vf_profile_ideal = {
     .name = "ideal",
     .node_type = IBV_NODE_CA,
     .transport = IBV_TRANSPORT_IB,
-    .vendor_id = 0,
+    .vendor_id = 0x027666, /* locally administered: nobody's */
 
     .max_qp = 1048576,
     .qp_limit_errno = ENOMEM,
@@ -170,6 +201,25 @@ const struct vf_profile vf_profile_ideal = {
     .max_mr_size = UINT64_MAX,
     .max_message = 1u << 31,
 
+    .cap_flags = IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
+                 IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+                 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+    .max_rd_atomic = 16,
+    .max_res_rd_atomic = 1u << 24,
+    .max_sge_read = 32,
+    .max_ah = 1048576,
+    .max_mw = 1048576,
+    .max_srq = 1048576,
+    .max_srq_wr = 65535,
+    .max_srq_sge = 32,
+    .max_mcast_grp = 256,
+    .max_mcast_qp_attach = 256,
+    .ack_delay = 15,
+    .port_width = 2, /* 100 Gbit/s: 4 lanes of 25 */
+    .port_speed = 32,
+    .port_cap_flags = IBV_PORT_CM_SUP,
+    .lids = true,
+
     .rc = true,
     .uc = true,
     .ud = true,
@@ -181,6 +231,7 @@ const struct vf_profile vf_profile_ideal = {
     .page_size = 4096,
 
     .send_waits = true,
+    .ud_wait_ms = 200,
     .recv_over_depth_refused = true,
 
     .send_key_status = IBV_WC_LOC_PROT_ERR,

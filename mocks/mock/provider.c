@@ -46,6 +46,7 @@ const struct vf_provider_ops vf_mock_provider = {
     .reset = room_reset,
     .add_device = mock_add_device,
     .unplug = mock_unplug,
+    .port = mock_port,
     .open_device = mock_open_device,
     .close_device = mock_close_device,
     .query_device = mock_query_device,

@@ -142,10 +142,8 @@ static void flush(struct vf_world *world, struct room_qp *qp)
                             IBV_WC_WR_FLUSH_ERR);
 }
 
-void mock_fail(struct vf_world *world, struct room_qp *qp)
+static void fail(struct vf_world *world, struct room_qp *qp, bool was)
 {
-    bool was = qp->state == IBV_QPS_ERR;
-
     qp->state = IBV_QPS_ERR;
     if (mock_is_ours(world, &qp->object)) {
         struct mock_qp *mock = mock_owner(&qp->object)->handle;
@@ -156,6 +154,13 @@ void mock_fail(struct vf_world *world, struct room_qp *qp)
     flush(world, qp);
     if (!was && qp->srq)
         notice_object(world, &qp->object, IBV_EVENT_QP_LAST_WQE_REACHED);
+    if (!was)
+        move_gone(world, qp);
+}
+
+void mock_fail(struct vf_world *world, struct room_qp *qp)
+{
+    fail(world, qp, qp->state == IBV_QPS_ERR);
 }
 
 /* A planned completion has failed. In a shared room whoever made it has seen
@@ -260,6 +265,7 @@ static void enter_state(struct vf_world *world, struct room_qp *qp,
         expire_set(world, qp, 0);
         mock_empty(world->view, &qp->send);
         mock_empty(world->view, &qp->recv);
+        move_gone(world, qp);
         memset(&qp->attr, 0, sizeof(qp->attr));
         break;
     case IBV_QPS_RTR:
@@ -270,9 +276,7 @@ static void enter_state(struct vf_world *world, struct room_qp *qp,
         break;
     case IBV_QPS_ERR:
         move_settle(world, qp);
-        if (failed)
-            qp->state = IBV_QPS_ERR;
-        mock_fail(world, qp);
+        fail(world, qp, failed);
         break;
     default:
         break;
@@ -336,6 +340,7 @@ void mock_drop_qp(struct vf_world *world, struct room_qp *qp)
     expire_set(world, qp, 0);
     mock_empty(world->view, &qp->send);
     mock_empty(world->view, &qp->recv);
+    move_gone(world, qp);
     leave_groups(world->view->room, qp);
     room_unnumber(world->view, qp);
     mock_device(world, &qp->object)->state->qps--;
@@ -355,6 +360,16 @@ int mock_destroy_qp(struct vf_object *object)
     return 0;
 }
 
+static bool in_group(const struct room *room, const struct room_qp *qp,
+                     const union ibv_gid *gid)
+{
+    for (uint32_t i = 0; i < room->group_count; i++)
+        if (room->groups[i].qp == qp->object.index &&
+            memcmp(&room->groups[i].gid, gid, sizeof(*gid)) == 0)
+            return true;
+    return false;
+}
+
 int mock_attach(struct vf_object *object, const union ibv_gid *gid,
                 uint16_t lid)
 {
@@ -366,7 +381,9 @@ int mock_attach(struct vf_object *object, const union ibv_gid *gid,
     if (room_of(object)->type != IBV_QPT_UD || gid->raw[0] != 0xff)
         return EINVAL;
     room_enter(world);
-    if (room->group_count == ROOM_GROUPS) {
+    if (in_group(room, room_of(object), gid)) {
+        /* Once is enough. */
+    } else if (room->group_count == ROOM_GROUPS) {
         err = ENOMEM;
     } else {
         room->groups[room->group_count].gid = *gid;

@@ -119,6 +119,8 @@ static bool reaches(const struct vf_device *from, const struct vf_device *to)
 {
     if (!mock_port_up(from) || !mock_port_up(to))
         return false;
+    if (from == to)
+        return !from->setup.profile->needs_cable;
     if (from->peer)
         return from->peer == to;
     if (from->setup.profile->needs_cable || to->setup.profile->needs_cable)
@@ -133,16 +135,39 @@ struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid)
     return to && reaches(from, to) ? to : NULL;
 }
 
+struct vf_device *route_lid(const struct vf_device *from, uint16_t lid)
+{
+    const struct vf_world *world = from->machine->world;
+    int machine = (lid - 1) / VF_DEVICE_MAX;
+    int device = (lid - 1) % VF_DEVICE_MAX;
+    struct vf_device *to;
+
+    if (lid == 0 || machine >= world->machine_count ||
+        device >= world->machines[machine].device_count)
+        return NULL;
+    to = world->machines[machine].devices[device].object->device;
+    return mock_lid(to) == lid && reaches(from, to) ? to : NULL;
+}
+
+/* Without a GID, a connection goes by LID. */
+static struct vf_device *other_device(const struct vf_device *from,
+                                      const struct ibv_ah_attr *path)
+{
+    return path->is_global || !from->setup.profile->lids
+               ? route(from, &path->grh.dgid)
+               : route_lid(from, path->dlid);
+}
+
 struct room_qp *route_other_end(struct vf_world *world,
                                 const struct room_qp *qp)
 {
-    struct vf_device *to = route(mock_device(world, &qp->object),
-                                 &qp->attr.ah_attr.grh.dgid);
+    struct vf_device *to =
+        other_device(mock_device(world, &qp->object), &qp->attr.ah_attr);
     struct room_qp *found;
 
     if (!to)
         return NULL;
-    found = room_numbered(world->view, to->machine->number,
-                          qp->attr.dest_qp_num);
+    found =
+        room_numbered(world->view, to->machine->number, qp->attr.dest_qp_num);
     return found && found->object.device == to->index ? found : NULL;
 }

@@ -38,6 +38,23 @@ struct vf_profile {
     bool depth_round;     /* granted depth and cqe round up to 2^n - 1 */
     uint32_t depth_cap;   /* and never above this */
 
+    /* What query_device and query_port say besides. 0: there is none. */
+    uint32_t cap_flags;     /* enum ibv_device_cap_flags */
+    uint32_t max_rd_atomic; /* READs and atomics underway, of one queue pair,
+                               at either end */
+    uint32_t max_res_rd_atomic; /* likewise, of the device as responder */
+    uint32_t max_sge_read;
+    uint32_t max_ah;
+    uint32_t max_mw;
+    uint32_t max_srq, max_srq_wr, max_srq_sge;
+    uint32_t max_mcast_grp, max_mcast_qp_attach;
+    uint8_t ack_delay;       /* 4.096 us times 2 to the power of it */
+    uint8_t port_width;      /* 1: 1x, 2: 4x, 4: 8x, 8: 12x */
+    uint8_t port_speed;      /* of a lane: 1: 2.5, 2: 5, 4 and 8: 10, 16: 14,
+                                32: 25, 64: 50 Gbit/s */
+    uint32_t port_cap_flags; /* enum ibv_port_cap_flags */
+    bool lids; /* ports have one, and connections without a GID go by it */
+
     /* Services. */
     bool rc, uc, ud;
     bool srq, rdma, atomics, windows;
@@ -51,6 +68,8 @@ struct vf_profile {
                              frames */
     bool send_waits;      /* a SEND waits for a posted RECV; else it is dropped
                              and completes with success */
+    uint32_t ud_wait_ms;  /* a UD send waits so long for a receive; then it is
+                             lost and completes with success. 0: at once */
     bool death_is_silent; /* a peer's death leaves posted work unanswered */
     bool alloc_pd_needs_port; /* alloc_pd answers NULL while the port is down */
     bool recv_over_depth_refused; /* ENOMEM; else taken and lost */
@@ -67,8 +86,8 @@ struct vf_profile {
     int recv_key_status;   /* likewise when a message arrives, or the region
                               lacks LOCAL_WRITE */
     int recv_range_status;
-    int too_long_status; /* the message is longer than the receive */
-    int frames_status;   /* its frames are not as many as the receive's */
+    int too_long_status;    /* the message is longer than the receive */
+    int frames_status;      /* its frames are not as many as the receive's */
     int rc_refused_status;  /* at an RC sender, when the receiver could not take
                                it for another reason than its length */
     int rc_too_long_status; /* likewise, for its length */
@@ -95,6 +114,8 @@ struct vf_profile {
     /* Other answers. */
     int port_down_pd_errno; /* alloc_pd, where alloc_pd_needs_port */
     int null_address_errno; /* reg_mr of the NULL address */
+    int memlock_errno;      /* reg_mr of more than an ordinary user may lock
+                               (RLIMIT_MEMLOCK), in real processes; 0: taken */
     int dead_memory_errno;  /* reg_mr of memory that is not there; 0: taken */
     int open_leaves_errno;  /* what a successful open_device leaves in errno;
                                0: errno is not touched */

@@ -95,6 +95,8 @@ struct vf_hooks {
      * one, else yes. */
     bool (*memory_alive)(void *context, const void *address, size_t length);
     bool threads; /* calls come from several threads: lock */
+    bool unchecked; /* posts and polls look their handle up and check nothing
+                       else: for measurements */
     bool descriptors; /* channels and contexts have descriptors to wait on; the
                          calls that take events wait there, not in empty */
 };
@@ -126,6 +128,11 @@ int vf_world_cable(struct vf_world *world, int machine_a, const char *device_a,
                    int machine_b, const char *device_b);
 /* The cable of a device goes; posted work stays unanswered. */
 void vf_device_unplug(struct vf_world *world, int machine, const char *device);
+/* The device's port goes down or comes up, as the interface it is paired with
+ * does: programs get IBV_EVENT_PORT_ERR or IBV_EVENT_PORT_ACTIVE. While it is
+ * down nothing is reached through it; sends that wait go on afterwards. */
+void vf_device_port(struct vf_world *world, int machine, const char *device,
+                    bool up);
 
 /* Adds a fault to a machine's plan; 0, or -1 if the effect does not fit the
  * verb or the plan is full. */
