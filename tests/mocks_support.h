@@ -58,6 +58,9 @@ static struct {
     bool jumps;
     int64_t clock;
     bool memory_dead;
+    bool never_waits; /* calls that would wait answer at once */
+    bool real;        /* as in a real process: descriptors, and the kernel is
+                         asked about memory */
     unsigned empties, changes, steps;
     int exits, hangs;
 } stage;
@@ -162,13 +165,14 @@ static inline void stage_clear(void)
     struct vf_hooks hooks = {
         .now = stage_now,
         .step = stage_step,
-        .empty = stage_empty,
+        .empty = stage.never_waits ? NULL : stage_empty,
         .changed = stage_changed,
         .finding = stage_finding,
         .exit = stage_exit,
         .hang = stage_hang,
         .trace = stage_trace,
-        .memory_alive = stage_alive,
+        .memory_alive = stage.real ? NULL : stage_alive,
+        .descriptors = stage.real,
     };
 
     if (!stage.world)

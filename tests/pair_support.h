@@ -15,6 +15,8 @@
 
 #include "mocks_support.h"
 
+#include <arpa/inet.h>
+
 #define EVERY_ACCESS                                                           \
     (ALL_ACCESS | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 #define QKEY 0x1234u
@@ -145,6 +147,7 @@ static inline void pair_widen(struct host *host)
 /* Two hosts of the profile, without queue pairs. */
 static inline void pair_hosts(void **state)
 {
+    stage.never_waits = true;
     stage_set(*state, 2);
     host_start(&a, 0);
     host_start(&b, 1);
@@ -232,7 +235,7 @@ static inline struct ibv_send_wr ask_wr(const struct host *peer,
     if (ask->opcode == IBV_WR_SEND_WITH_INV || ask->opcode == IBV_WR_LOCAL_INV)
         wr.invalidate_rkey = ask->other;
     else
-        wr.imm_data = htobe32(ask->other);
+        wr.imm_data = htonl(ask->other);
     return wr;
 }
 

@@ -6,13 +6,15 @@
  * there at its next poll (mock/cq.c). An entry is written when its turn says
  * so: the owner looks at that word alone and needs no lock.
  *
- * A short message to another process is copied once into the receive's own
- * memory in the room, and once more, by its owner, to where it belongs. That
- * is faster than a system call. The completion says so by naming the receive.
+ * A message to another process that is not long is copied once into the room
+ * (mock/park.h; a short one into the receive's own memory there), and once
+ * more, by its owner, to where it belongs. The completion says so by naming
+ * the receive.
  */
 #include <string.h>
 
 #include "mock/mock.h"
+#include "mock/park.h"
 
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp)
@@ -55,10 +57,16 @@ static int16_t fault_place(const struct vf_world *world,
     return fault ? (int16_t)(fault - plan->faults + 1) : 0;
 }
 
-static void drop(struct room_view *view, uint32_t work)
+void mock_drop_work(struct vf_world *world, uint32_t ref)
 {
-    if (work)
-        room_put(view, work, mock_work(view, work)->size);
+    struct room_work *work;
+
+    if (!ref)
+        return;
+    work = mock_work(world->view, ref);
+    if (work->parked)
+        park_leave(world, work->parked);
+    room_put(world->view, ref, work->size);
 }
 
 static void push(struct vf_world *world, struct room_qp *qp, uint32_t work,
@@ -70,13 +78,13 @@ static void push(struct vf_world *world, struct room_qp *qp, uint32_t work,
     struct room_completion *entry;
 
     if (!cq || !cq->object.live) {
-        drop(world->view, work);
+        mock_drop_work(world, work);
         return;
     }
     if (is_full(cq)) {
         cq->lost++;
         notice_object(world, &cq->object, IBV_EVENT_CQ_ERR);
-        drop(world->view, work);
+        mock_drop_work(world, work);
         return;
     }
     entry = (struct room_completion *)room_at(world->view, cq->ring) +
@@ -100,7 +108,7 @@ void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
     struct vf_object *owner;
 
     if (!kept) {
-        drop(world->view, work);
+        mock_drop_work(world, work);
         work = 0;
     }
     if (world->view->shared) {
@@ -159,7 +167,7 @@ void mock_complete_send(struct vf_world *world, struct room_qp *qp,
 
     if (status == IBV_WC_SUCCESS) {
         if (!qp->all_signaled && !(work->flags & IBV_SEND_SIGNALED)) {
-            drop(world->view, ref);
+            mock_drop_work(world, ref);
             return;
         }
         wc.opcode = opcode_of(work);
@@ -185,7 +193,8 @@ void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t ref,
 {
     struct room_work *work = mock_work(world->view, ref);
     struct ibv_sge bytes = {
-        .addr = (uintptr_t)mock_bytes(work),
+        .addr = (uintptr_t)(work->parked ? park_at(world, work->parked)
+                                         : mock_bytes(work)),
         .length = length,
     };
     struct copy_place from = {
@@ -201,7 +210,7 @@ void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t ref,
 
     if (length > 0)
         copy_short(world, &to, &from, length);
-    drop(world->view, ref);
+    mock_drop_work(world, ref);
     if (qp)
         atomic_fetch_sub_explicit(&qp->underway, 1, memory_order_release);
 }

@@ -115,13 +115,27 @@ static void drop_regions(struct vf_world *world, struct room_process *process)
     struct room_region *region;
 
     while (process->objects[ROOM_REGION]) {
-        region = room_find(world->view, ROOM_REGION,
-                           process->objects[ROOM_REGION]);
+        region =
+            room_find(world->view, ROOM_REGION, process->objects[ROOM_REGION]);
         if (region->window)
             mock_unbind(world, region);
         else
             mock_device(world, &region->object)->state->mrs--;
         room_free(world, &region->object);
+    }
+}
+
+/* Messages that wait for the dead one. */
+static void drop_arrivals(struct vf_world *world, const struct room_cq *cq)
+{
+    struct room_completion *ring = room_at(world->view, cq->ring);
+    uint32_t head = atomic_load(&cq->head);
+
+    for (; cq->tail - head - 1 < cq->slots; head++) {
+        uint32_t work = atomic_load(&ring[head & (cq->slots - 1)].work);
+
+        if (work && work != MOCK_WORK_TAKEN)
+            mock_drop_work(world, work);
     }
 }
 
@@ -140,6 +154,7 @@ static void drop_rest(struct vf_world *world, struct room_process *process)
         struct room_cq *cq =
             room_find(view, ROOM_CQ, process->objects[ROOM_CQ]);
 
+        drop_arrivals(world, cq);
         room_put(view, cq->ring, cq->slots * sizeof(struct room_completion));
         room_free(world, &cq->object);
     }

@@ -192,6 +192,8 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp);
 uint32_t mock_count_completion(struct vf_machine *machine);
+/* Gives a request back that nobody completes; 0: none. */
+void mock_drop_work(struct vf_world *world, uint32_t work);
 /* Copies the bytes that lie in a receive to where they belong, and frees it. */
 void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  uint32_t length);

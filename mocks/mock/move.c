@@ -15,8 +15,9 @@
  */
 #include <string.h>
 
-#include "mock/mock.h"
 #include "mock/hold.h"
+#include "mock/mock.h"
+#include "mock/park.h"
 
 bool move_can_receive(const struct room_qp *qp)
 {
@@ -183,42 +184,44 @@ static struct copy_place place_of(struct room_work *work, struct ibv_sge *one)
     return place;
 }
 
-/* A short message to another process waits in the receive for its owner. */
-static bool can_wait(const struct vf_world *world,
-                     const struct room_work *received, uint64_t length)
+/* A message to another process may wait in the room for its owner to take it.
+ * Where; NULL: it is too long for that, or its owner does not come. */
+static void *waiting_place(struct vf_world *world, struct room_work *received,
+                           uint64_t length)
 {
-    return world->view->shared && received->process != world->view->self &&
-           length <= mock_bytes_room(received);
+    if (!world->view->shared || received->process == world->view->self)
+        return NULL;
+    if (length <= mock_bytes_room(received))
+        return mock_bytes(received);
+    received->parked = length <= PARK_BYTES ? park_take(world) : 0;
+    return received->parked ? park_at(world, received->parked) : NULL;
 }
 
 /* Copies lead (the header of a datagram) and the message; an error is a fault
- * of the receiver's memory or of its process. kept: the bytes are in the
- * receive. */
+ * of the receiver's memory or of its process. kept: the bytes wait in the
+ * room. */
 static int carry(struct vf_world *world, struct room_work *sent,
                  struct room_work *received, struct ibv_sge *lead, bool *kept)
 {
-    struct ibv_sge one, rest;
+    uint64_t length = sent->length + (uint64_t)lead->length;
+    void *waiting = waiting_place(world, received, length);
+    struct ibv_sge one;
+    struct ibv_sge all = {.addr = (uintptr_t)waiting,
+                          .length = (uint32_t)length};
     struct copy_place from = place_of(sent, &one);
-    struct copy_place to = {
-        .process = received->process,
-        .list = received->sge,
-        .count = received->entries,
-    };
     struct copy_place header = {
         .process = ROOM_PROCESSES,
         .list = lead,
         .count = 1,
     };
+    struct copy_place to = {
+        .process = waiting ? ROOM_PROCESSES : received->process,
+        .list = waiting ? &all : received->sge,
+        .count = waiting ? 1 : received->entries,
+    };
     int err = 0;
 
-    *kept = can_wait(world, received, sent->length + (uint64_t)lead->length);
-    if (*kept) {
-        rest.addr = (uintptr_t)mock_bytes(received);
-        rest.length = sent->length + lead->length;
-        to.process = ROOM_PROCESSES;
-        to.list = &rest;
-        to.count = 1;
-    }
+    *kept = waiting != NULL;
     if (lead->length > 0)
         err = copy_short(world, &to, &header, lead->length);
     if (!err && sent->length > 0)

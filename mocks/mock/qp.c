@@ -296,6 +296,9 @@ int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
         keep_attributes(&qp->attr, attr, mask);
         if (mask & IBV_QP_STATE)
             enter_state(world, qp, attr->qp_state);
+        /* Nothing is ever half sent. */
+        if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify)
+            notice_object(world, &qp->object, IBV_EVENT_SQ_DRAINED);
     }
     room_leave(world);
     return err;

@@ -127,6 +127,9 @@ static int check(struct vf_world *world, const struct room_work *sent,
     *region = NULL;
     if (!(receiver->attr.qp_access_flags & access))
         return IBV_WC_REM_INV_REQ_ERR;
+    if (access != IBV_ACCESS_REMOTE_WRITE &&
+        receiver->attr.max_dest_rd_atomic == 0)
+        return IBV_WC_REM_INV_REQ_ERR;
     if (is_atomic(sent) && (sent->remote.address % 8 || sent->length < 8))
         return IBV_WC_REM_INV_REQ_ERR;
     if (length == 0)

@@ -52,6 +52,7 @@
 #define ROOM_FIRST_QP_NUMBER 0x100u
 #define ROOM_PROCESSES 128u
 #define ROOM_EVENTS 256u /* async events that a process has not taken */
+#define ROOM_PARKED 8u /* messages of a process that wait, mock/park.h */
 #define ROOM_HELD 72u /* regions that one request can name */
 #define ROOM_GROUPS 256u /* queue pairs in multicast groups */
 
@@ -83,6 +84,7 @@ struct room_work {
     uint8_t entries;
     uint16_t process; /* whose memory the entries mean */
     uint32_t rkey;
+    uint32_t parked; /* where the message of a receive waits; 0: here */
     union {
         struct {
             uint64_t address;
@@ -213,6 +215,8 @@ struct room_process {
     uint32_t objects[ROOM_KINDS]; /* lists, indices */
     _Atomic uint32_t bell; /* counts what its attendant shall look at */
     _Atomic uint32_t asleep; /* the attendant is */
+    uint32_t parked[ROOM_PARKED];
+    _Atomic uint32_t parked_taken; /* a bit for each */
     uint32_t event_head, event_tail;
     struct room_event events[ROOM_EVENTS];
     struct vf_mailbox mailbox;
