@@ -37,8 +37,9 @@ struct cli_file {
 int cli_load(struct cli_file *file, const char *path);
 void cli_unload(struct cli_file *file);
 
-/* The subject, or NULL after one line on standard error. */
-const struct sim_subject *cli_subject(const char *name);
+/* Sets *subject; else, after one line on standard error, answers CLI_USAGE
+ * (there is none of that name) or CLI_ENVIRONMENT (this build has it not). */
+int cli_subject(const struct sim_subject **subject, const char *name);
 /* After getopt_long answered '?' (with opterr 0): one line about the option
  * that it did not take; answers CLI_USAGE. */
 int cli_bad_option(const char *subcommand, char **argv);

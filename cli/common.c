@@ -20,7 +20,8 @@ static int check_subjects(const struct cli_file *file)
     for (int i = 0; i < file->scenario.count; i++) {
         const struct scn_statement *statement = &file->scenario.statements[i];
         if (statement->kind != SCN_EXPECT ||
-            sim_subject_by_name(statement->u.expect.subject))
+            sim_subject_by_name(statement->u.expect.subject) ||
+            sim_subject_left_out(statement->u.expect.subject))
             continue;
         fprintf(stderr, "%s:%d:%d: no subject \"%s\"; see verbfault list\n",
                 file->path, statement->line, statement->column,
@@ -59,16 +60,21 @@ void cli_unload(struct cli_file *file)
     file->text = NULL;
 }
 
-const struct sim_subject *cli_subject(const char *name)
+int cli_subject(const struct sim_subject **subject, const char *name)
 {
-    const struct sim_subject *subject = sim_subject_by_name(name);
-    if (subject)
-        return subject;
+    *subject = sim_subject_by_name(name);
+    if (*subject)
+        return CLI_FINE;
+    if (sim_subject_left_out(name)) {
+        fprintf(stderr, "verbfault: subject %s is left out: %s\n", name,
+                sim_subject_left_out(name));
+        return CLI_ENVIRONMENT;
+    }
     fprintf(stderr, "verbfault: no subject \"%s\"; there are", name);
     for (int i = 0; sim_subject_at(i); i++)
         fprintf(stderr, "%s %s", i ? "," : "", sim_subject_at(i)->name);
     fprintf(stderr, "\n");
-    return NULL;
+    return CLI_USAGE;
 }
 
 int cli_bad_option(const char *subcommand, char **argv)

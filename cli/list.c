@@ -15,6 +15,9 @@ static void list_subjects(void)
     for (int i = 0; sim_subject_at(i); i++)
         printf("subject %-18s %s\n", sim_subject_at(i)->name,
                sim_subject_at(i)->about);
+    if (sim_subject_left_out("native"))
+        printf("subject %-18s left out: %s\n", "native",
+               sim_subject_left_out("native"));
 }
 
 static void list_profiles(void)

@@ -156,7 +156,7 @@ int cli_minimize(int argc, char **argv)
         {NULL, 0, NULL, 0}};
     struct target target = {.tty = isatty(2) != 0};
     const char *title = NULL, *output = NULL;
-    int option;
+    int option, code = CLI_FINE;
     target.subject = sim_subject_by_name("legacy-2026-08-22");
     opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:t:o:", options, NULL)) != -1) {
@@ -167,13 +167,13 @@ int cli_minimize(int argc, char **argv)
         if (option == '?')
             return cli_bad_option("minimize", argv);
         if (option == 's')
-            target.subject = cli_subject(optarg);
+            code = cli_subject(&target.subject, optarg);
         if (option == 't')
             title = optarg;
         if (option == 'o')
             output = optarg;
-        if (!target.subject)
-            return CLI_USAGE;
+        if (code != CLI_FINE)
+            return code;
     }
     if (argc - optind != 1)
         return cli_usage("minimize", "takes one file");

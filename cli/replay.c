@@ -142,9 +142,10 @@ static int check_files(int count, char **paths)
 
 static int choose(struct replay *replay, const char *name)
 {
-    const struct sim_subject *subject = cli_subject(name);
-    if (!subject)
-        return CLI_USAGE;
+    const struct sim_subject *subject;
+    int code = cli_subject(&subject, name);
+    if (code != CLI_FINE)
+        return code;
     if (replay->chosen_count == CHOSEN_MAX)
         return cli_usage("replay", "too many subjects");
     replay->chosen[replay->chosen_count++] = subject;
@@ -158,7 +159,7 @@ static int parse(struct replay *replay, int argc, char **argv)
         {"verbose", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
-    int option;
+    int option, code = CLI_FINE;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:v", options, NULL)) != -1) {
         if (option == 'h') {
@@ -169,8 +170,10 @@ static int parse(struct replay *replay, int argc, char **argv)
             return cli_bad_option("replay", argv);
         if (option == 'v')
             replay->verbose = true;
-        if (option == 's' && choose(replay, optarg) != CLI_FINE)
-            return CLI_USAGE;
+        if (option == 's')
+            code = choose(replay, optarg);
+        if (code != CLI_FINE)
+            return code;
     }
     for (int i = 0; optind < argc && replay->chosen_count == i; i++)
         if (!sim_subject_at(i))

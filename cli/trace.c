@@ -61,7 +61,7 @@ int cli_trace(int argc, char **argv)
     struct sim_options run = {
         .trace = print_line, .finding = print_finding, .stacks = true};
     struct scn_error error;
-    int option, status;
+    int option, status, code = CLI_FINE;
     run.subject = sim_subject_by_name("legacy-2026-08-22");
     opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:k", options, NULL)) != -1) {
@@ -72,11 +72,11 @@ int cli_trace(int argc, char **argv)
         if (option == '?')
             return cli_bad_option("trace", argv);
         if (option == 's')
-            run.subject = cli_subject(optarg);
+            code = cli_subject(&run.subject, optarg);
         if (option == 'k')
             run.keep_going = true;
-        if (!run.subject)
-            return CLI_USAGE;
+        if (code != CLI_FINE)
+            return code;
     }
     if (argc - optind != 1)
         return cli_usage("trace", "takes one file");

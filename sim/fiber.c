@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@
 
 #define STACK_BYTES (512u * 1024u)
 
+void *(*fiber_thread_state)(void);
+
 struct fiber {
     char *memory; /* guard page, then the stack */
     size_t guard;
@@ -39,6 +42,8 @@ struct fiber {
     void *fake_outside, *fake_inside; /* AddressSanitizer's fake stacks */
     const void *outside_bottom;       /* the scheduler's stack */
     size_t outside_size;
+    /* fiber_thread_state's: of the side that does not run. */
+    uintptr_t state[FIBER_STATE_WORDS];
 #ifdef FIBER_NATIVE
     void *inside, *outside;
 #else
@@ -165,14 +170,29 @@ void fiber_start(struct fiber *fiber, void (*entry)(void *argument),
     fiber->argument = argument;
     fiber->fresh = true;
     fiber->over = false;
+    memset(fiber->state, 0, sizeof fiber->state);
     prepare(fiber);
+}
+
+static void exchange_state(struct fiber *fiber)
+{
+    uintptr_t state[FIBER_STATE_WORDS];
+    void *place;
+    if (!fiber_thread_state)
+        return;
+    place = fiber_thread_state();
+    memcpy(state, place, sizeof state);
+    memcpy(place, fiber->state, sizeof state);
+    memcpy(fiber->state, state, sizeof state);
 }
 
 void fiber_resume(struct fiber *fiber)
 {
+    exchange_state(fiber);
     sanitizer_start_switch(&fiber->fake_outside, stack_of(fiber), STACK_BYTES);
     jump_in(fiber);
     sanitizer_finish_switch(fiber->fake_outside, NULL, NULL);
+    exchange_state(fiber);
 }
 
 void fiber_yield(struct fiber *fiber)

@@ -30,4 +30,13 @@ void fiber_yield(struct fiber *fiber);
 /* True once entry has returned (or before the first start). */
 int fiber_over(const struct fiber *fiber);
 
+/*
+ * NULL, or where the thread keeps FIBER_STATE_WORDS words that each fiber has
+ * to have for itself. For C++ that is abi::__cxa_get_globals: the exceptions
+ * being handled and the count of those in flight. Without it a fiber that
+ * leaves in the middle of a catch would hand its exception to the next.
+ */
+#define FIBER_STATE_WORDS 2
+extern void *(*fiber_thread_state)(void);
+
 #endif

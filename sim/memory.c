@@ -252,6 +252,12 @@ void sim_free(struct sim_rank *rank, void *memory)
     sanitizer_poison(block->address, poisoned_part(block->size));
 }
 
+bool sim_memory_holds(const struct sim_rank *rank, const void *address)
+{
+    const char *at = address;
+    return rank->arena && at >= rank->arena && at < rank->arena + ARENA_BYTES;
+}
+
 bool sim_memory_alive(const void *address, size_t length)
 {
     const char *at = address;

@@ -89,6 +89,8 @@ int sim_run(const struct scn *scenario, const struct sim_options *options,
         recover(result);
     if (options->subject->fixed)
         sim_verdict(scenario, result);
+    if (options->subject->forget)
+        options->subject->forget();
     for (int i = 0; i < sim.rank_count; i++)
         sim_memory_reset(&sim.ranks[i]);
     vf_world_install(NULL);

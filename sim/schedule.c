@@ -30,16 +30,17 @@ void sim_outcome(struct sim_rank *rank, enum scn_outcome outcome,
         snprintf(result->message, sizeof result->message, "%s", message);
 }
 
-static void leave(struct sim_rank *rank)
+void sim_leave(struct sim_rank *rank)
 {
-    fiber_yield(rank->fiber);
+    rank->inner_leaves = rank->inner != NULL;
+    fiber_yield(rank->inner ? rank->inner : rank->fiber);
 }
 
 void sim_stop_rank(struct sim_rank *rank, enum sim_state state)
 {
     rank->state = state;
     for (;;)
-        leave(rank);
+        sim_leave(rank);
 }
 
 void sim_wait(struct sim_rank *rank, int64_t deadline, const char *what)
@@ -49,7 +50,7 @@ void sim_wait(struct sim_rank *rank, int64_t deadline, const char *what)
     rank->state = SIM_WAITING;
     rank->deadline = deadline;
     rank->waits_for = what;
-    leave(rank);
+    sim_leave(rank);
 }
 
 void sim_wait_change(struct sim_rank *rank, int64_t deadline, const char *what)
@@ -101,7 +102,7 @@ void sim_step(struct sim_rank *rank)
     sim_tick(rank);
     /* With a seed, any call is a place where another rank may go first. */
     if (sim.seed != 0 && scn_random_below(&sim.random, 4) == 0)
-        leave(rank);
+        sim_leave(rank);
 }
 
 void sim_empty(struct sim_rank *rank)
@@ -163,7 +164,7 @@ static bool advance_time(void)
 void sim_meet(struct sim_rank *rank)
 {
     rank->state = SIM_MEETING;
-    leave(rank);
+    sim_leave(rank);
 }
 
 /* Nobody else is left to come: those that meet go on. false: none meet. */
@@ -213,6 +214,8 @@ void sim_schedule(void)
         }
         sim.current = rank->number;
         vf_thread_set_machine(rank->number);
+        if (sim.options->subject->resume)
+            sim.options->subject->resume(rank);
         fiber_resume(rank->fiber);
         if (rank->state == SIM_ENDED)
             sim_bury(rank);

@@ -258,6 +258,7 @@ static void start_rank(struct sim_rank *rank)
     rank->empty_at = rank->idle_at = rank->looked_at = 0;
     rank->group_count = 0;
     rank->planned_end = rank->mr_kept = false;
+    rank->inner = NULL;
     rank->channel_sent = 0;
     fiber_start(rank->fiber, sim_program, rank);
 }

@@ -64,6 +64,8 @@ struct sim_rank {
     int number;
     enum sim_state state;
     struct fiber *fiber;
+    struct fiber *inner; /* a thread of it that runs in `fiber`, or NULL */
+    bool inner_leaves;   /* it came back for the whole rank to leave */
     int64_t deadline;
     const char *waits_for;   /* for the report of a hang */
     unsigned empty_polls;    /* in a row with nothing changed */
@@ -124,6 +126,8 @@ extern struct sim sim;
 /* schedule.c: who runs next, time, hangs */
 void sim_schedule(void);
 void sim_changed(void);
+/* The current rank lets the others run; it has said in its state until when. */
+void sim_leave(struct sim_rank *rank);
 /* The current rank goes no further, in this state. Does not return. */
 void sim_stop_rank(struct sim_rank *rank, enum sim_state state);
 /* Returns when every rank that still runs has called it, or waits for what can
@@ -141,6 +145,8 @@ int sim_memory_open(struct sim_rank *rank);
 void sim_memory_reset(struct sim_rank *rank);
 void sim_memory_close(struct sim_rank *rank);
 bool sim_memory_alive(const void *address, size_t length);
+/* Was it sim_alloc()ed by this rank, be it live or not? */
+bool sim_memory_holds(const struct sim_rank *rank, const void *address);
 void sim_memory_end(struct sim_rank *rank); /* its process is gone */
 /* Live allocations and their bytes. */
 int sim_memory_live(const struct sim_rank *rank, size_t *bytes);

@@ -40,10 +40,18 @@ struct sim_subject {
     /* Ends the group and frees it, whatever it answers. */
     int (*finalize)(struct sim_rank *rank, void *group,
                     struct sim_failure *failure);
+    /* For a program that keeps things once a process where all ranks find
+     * them; NULL: it does not. resume: the rank's fiber goes on. forget: the
+     * run is over, and whatever its ranks still hold goes. */
+    void (*resume)(struct sim_rank *rank);
+    void (*forget)(void);
 };
 
 /* The n-th subject, or NULL past the last. */
 const struct sim_subject *sim_subject_at(int n);
 const struct sim_subject *sim_subject_by_name(const char *name);
+/* Why this build lacks a subject of that name; NULL: it has it, or there is
+ * none. In one line. */
+const char *sim_subject_left_out(const char *name);
 
 #endif

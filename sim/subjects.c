@@ -11,6 +11,9 @@ static const struct sim_subject *const subjects[] = {
     &sim_subject_legacy_2026_08_04,
     &sim_subject_legacy_2026_08_22,
     &sim_subject_cjaccl,
+#ifdef SIM_NATIVE
+    &sim_subject_native,
+#endif
 };
 
 #define COUNT ((int)(sizeof subjects / sizeof subjects[0]))
@@ -25,5 +28,15 @@ const struct sim_subject *sim_subject_by_name(const char *name)
     for (int i = 0; i < COUNT; i++)
         if (strcmp(subjects[i]->name, name) == 0)
             return subjects[i];
+    return NULL;
+}
+
+const char *sim_subject_left_out(const char *name)
+{
+#ifndef SIM_NATIVE
+    if (strcmp(name, "native") == 0)
+        return sim_native_why;
+#endif
+    (void)name;
     return NULL;
 }

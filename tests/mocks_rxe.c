@@ -1,15 +1,17 @@
 /*
- * The rxe profile answers as Linux soft-RoCE was measured to: one test a row of
- * that table.
- *
- * Not yet: CQ overflow's async CQ_ERR, port events of the netdev, RC's answers
- * to a missing receive, a long message, a bad rkey and an absent peer, RDMA
- * WRITE and READ, RLIMIT_MEMLOCK, half-unmapped and read-only ranges (the mock
- * asks the memory_alive hook, not the kernel).
+ * The rxe profile answers as Linux soft-RoCE was measured to: a test or more
+ * for each row of that table.
  */
-#include "mocks_support.h"
+#include "pair_support.h"
 
-static struct host a, b;
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
 
 static void open_one(void)
 {
@@ -129,6 +131,12 @@ static void create_qp_refuses_what_is_too_much(void **state)
         .qp_type = IBV_QPT_UC, .cap = {.max_send_wr = rxe->max_qp_wr + 1}}));
     assert_int_equal(errno, EINVAL);
     assert_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_recv_wr = rxe->max_qp_wr + 1}}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(make_qp((struct ibv_qp_init_attr){
+        .qp_type = IBV_QPT_UC, .cap = {.max_send_sge = rxe->max_sge + 1}}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(make_qp((struct ibv_qp_init_attr){
         .qp_type = IBV_QPT_UC, .cap = {.max_recv_sge = rxe->max_sge + 1}}));
     assert_int_equal(errno, EINVAL);
     assert_null(make_qp((struct ibv_qp_init_attr){
@@ -201,10 +209,20 @@ static void init_again_error_and_reset_are_always_ways(void **state)
     open_one();
     assert_int_equal(to_init(a.qp), 0);
     assert_int_equal(to_init(a.qp), 0);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    for (int way = 0; way < 8; way++) {
+        enum ibv_qp_state goal = way % 2 ? IBV_QPS_ERR : IBV_QPS_RESET;
+
         assert_int_equal(to_state(a.qp, IBV_QPS_RESET), 0);
+        if (way / 2 > 0)
+            assert_int_equal(to_init(a.qp), 0);
+        if (way / 2 > 1)
+            assert_int_equal(to_rtr(a.qp, &a.gid, 1), 0);
+        if (way / 2 > 2)
+            assert_int_equal(to_rts(a.qp), 0);
+        assert_int_equal(to_state(a.qp, goal), 0);
+        assert_int_equal(state_of(a.qp), goal);
     }
+    assert_int_equal(to_state(a.qp, IBV_QPS_RESET), 0);
     assert_int_equal(to_init(a.qp), 0);
     NOTHING_FOUND();
     host_drop(&a);
@@ -389,10 +407,17 @@ static void releasing_what_is_in_use_is_ebusy(void **state)
 
     (void)state;
     open_one();
-    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
-    FOUND("children-alive in dealloc_pd");
     assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
     FOUND("children-alive in destroy_cq");
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    errno = 0;
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY); /* the queue pair */
+    assert_int_equal(errno, EBUSY);
+    FOUND("children-alive in dealloc_pd");
+    a.mr = ibv_reg_mr(a.pd, a.memory, MEMORY, ALL_ACCESS);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY); /* the region */
+    FOUND("children-alive in dealloc_pd");
     channel = ibv_create_comp_channel(a.context);
     cq = ibv_create_cq(a.context, 8, NULL, channel, 0);
     assert_non_null(cq);
@@ -432,6 +457,22 @@ static void close_device_takes_everything_with_it(void **state)
         FOUND("children-alive in close_device");
         host_drop(&a);
     }
+}
+
+static void exit_takes_everything_with_it(void **state)
+{
+    struct vf_device_setup setup = stage_device(&vf_profile_rxe, "rxe0");
+
+    (void)state;
+    setup.max_mr = 1;
+    setup.max_qp = 1;
+    setup.max_pd = 1;
+    stage_set_devices(&setup, 1);
+    for (int i = 0; i < 3; i++) {
+        host_start(&a, 0);
+        host_drop(&a);
+    }
+    NOTHING_FOUND();
 }
 
 static void region_released_under_a_receive_fails_on_arrival(void **state)
@@ -495,6 +536,120 @@ static void reg_mr_of_no_memory_is_efault(void **state)
     refuse_region(a.memory, 64, ALL_ACCESS, EFAULT);
     FOUND("memory-freed in reg_mr");
     host_drop(&a);
+}
+
+/* As in a process of its own: the kernel says what memory there is. */
+static unsigned char *open_real(size_t pages, int protection)
+{
+    void *memory;
+
+    stage.real = true;
+    open_one();
+    stage.real = false;
+    memory = mmap(NULL, pages * 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS,
+                  -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
+}
+
+static void close_real(void *memory, size_t pages)
+{
+    NOTHING_FOUND();
+    munmap(memory, pages * 4096);
+    host_end(&a);
+}
+
+static void reg_mr_of_unmapped_memory_is_efault(void **state)
+{
+    unsigned char *memory = open_real(4, PROT_READ | PROT_WRITE);
+
+    (void)state;
+    assert_int_equal(munmap(memory + 4096, 4096), 0);
+    refuse_region(memory + 4096, 4096, ALL_ACCESS, EFAULT);
+    refuse_region(memory, 4097, ALL_ACCESS, EFAULT);
+    refuse_region(memory + 4096 + 4095, 2, ALL_ACCESS, EFAULT);
+    refuse_region(memory, 4 * 4096, IBV_ACCESS_REMOTE_READ, EFAULT);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    a.mr = ibv_reg_mr(a.pd, memory, 4096, ALL_ACCESS);
+    assert_non_null(a.mr);
+    close_real(memory, 4);
+}
+
+static void reg_mr_of_read_only_memory_must_not_write(void **state)
+{
+    unsigned char *memory = open_real(2, PROT_READ);
+
+    (void)state;
+#if defined(__linux__) || defined(__APPLE__)
+    refuse_region(memory, 4096, IBV_ACCESS_LOCAL_WRITE, EFAULT);
+    refuse_region(memory, 4096, IBV_ACCESS_MW_BIND, EFAULT);
+    assert_int_equal(mprotect(memory, 4096, PROT_READ | PROT_WRITE), 0);
+    refuse_region(memory, 8192, IBV_ACCESS_LOCAL_WRITE, EFAULT);
+#endif
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    a.mr = ibv_reg_mr(a.pd, memory, 8192, IBV_ACCESS_REMOTE_READ);
+    assert_non_null(a.mr);
+    close_real(memory, 2);
+}
+
+static void rereg_mr_of_no_memory_is_efault_too(void **state)
+{
+    unsigned char *memory = open_real(2, PROT_NONE);
+
+    (void)state;
+    errno = 0;
+    assert_int_equal(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+                                  memory, 8192, 0),
+                     IBV_REREG_MR_ERR_CMD);
+    assert_int_equal(errno, EFAULT);
+    close_real(memory, 2);
+}
+
+/* A user that is not root, who may lock 16 pages. Two regions share a page:
+ * it counts twice. */
+static int lock_too_much(unsigned char *memory)
+{
+    const struct rlimit limit = {16 * 4096, 16 * 4096};
+    struct ibv_mr *first;
+
+    if (ibv_dereg_mr(a.mr) != 0 || setrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return 1;
+    if (!ibv_reg_mr(a.pd, memory, 64 * 4096, ALL_ACCESS) && geteuid() == 0)
+        return 2; /* root may */
+    if (geteuid() == 0 && seteuid(65534) != 0)
+        return 3;
+    if (ibv_reg_mr(a.pd, memory, 1, ALL_ACCESS) || errno != ENOMEM)
+        return 4;
+    if (vf_machine_calls(stage.world, 0, VF_VERB_dereg_mr) != 1)
+        return 5;
+    vf_machine_end(stage.world, 0);
+    host_open(&a, 0);
+    a.pd = ibv_alloc_pd(a.context);
+    first = ibv_reg_mr(a.pd, memory, 8 * 4096, ALL_ACCESS);
+    if (!first || !ibv_reg_mr(a.pd, memory + 10, 7 * 4096, ALL_ACCESS))
+        return 6;
+    if (ibv_reg_mr(a.pd, memory, 1, ALL_ACCESS) || errno != ENOMEM)
+        return 7;
+    if (ibv_dereg_mr(first) != 0 ||
+        !ibv_reg_mr(a.pd, memory, 8 * 4096, ALL_ACCESS))
+        return 8;
+    return 0;
+}
+
+static void reg_mr_over_the_memory_lock_limit_is_enomem(void **state)
+{
+    unsigned char *memory = open_real(64, PROT_READ | PROT_WRITE);
+    int status = -1;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(lock_too_much(memory));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    close_real(memory, 64);
 }
 
 static void reg_mr_takes_unaligned_and_repeated_ranges(void **state)
@@ -667,6 +822,134 @@ static void full_completion_queue_loses_the_newest(void **state)
     host_drop(&b);
 }
 
+static void full_completion_queue_is_told_for_each_loss(void **state)
+{
+    struct ibv_async_event event;
+
+    (void)state;
+    stage.never_waits = true;
+    stage_set(&vf_profile_rxe, 2);
+    host_start(&a, 0);
+    host_start(&b, 1);
+    a.cq = ibv_create_cq(a.context, 2, NULL, NULL, 0);
+    a.qp = host_qp(&a, IBV_QPT_UC, 32);
+    connect_hosts(&a, &b);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(post_send(&a, i, 0, 64), 0);
+    for (int i = 0; i < 2; i++) {
+        event = async_event(&a);
+        assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
+        assert_ptr_equal(event.element.cq, a.cq);
+        ibv_ack_async_event(&event);
+    }
+    no_async_event(&a);
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void netdev_down_and_up_are_port_events(void **state)
+{
+    struct ibv_async_event event;
+    struct ibv_port_attr attr;
+
+    (void)state;
+    stage.never_waits = true;
+    open_one();
+    vf_device_port(stage.world, 0, "rdma_en2", false);
+    event = async_event(&a);
+    assert_int_equal(event.event_type, IBV_EVENT_PORT_ERR);
+    assert_int_equal(ibv_query_port(a.context, 1, &attr), 0);
+    assert_int_equal(attr.state, IBV_PORT_DOWN);
+    vf_device_port(stage.world, 0, "rdma_en2", true);
+    event = async_event(&a);
+    assert_int_equal(event.event_type, IBV_EVENT_PORT_ACTIVE);
+    assert_int_equal(ibv_query_port(a.context, 1, &attr), 0);
+    assert_int_equal(attr.state, IBV_PORT_ACTIVE);
+    NOTHING_FOUND();
+    host_end(&a);
+}
+
+static void write_with_a_bad_key_is_lost_with_success(void **state)
+{
+    struct ask what = {.id = 1,
+                       .opcode = IBV_WR_RDMA_WRITE,
+                       .length = 64,
+                       .rkey = 0x12380};
+
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    a.memory[0] = 1;
+    assert_int_equal(ask(&a, &b, what), 0);
+    expect_done(&a, 1, IBV_WC_RDMA_WRITE);
+    assert_int_equal(b.memory[0], 0);
+    assert_int_equal(state_of(a.qp), IBV_QPS_RTS);
+    assert_int_equal(state_of(b.qp), IBV_QPS_RTS);
+    NOTHING_FOUND();
+    host_end(&a);
+    host_end(&b);
+}
+
+static void read_over_uc_is_a_local_error(void **state)
+{
+    (void)state;
+    two_hosts(&vf_profile_rxe, &a, &b);
+    assert_int_equal(
+        ask(&a, &b,
+            (struct ask){.id = 1, .opcode = IBV_WR_RDMA_READ, .length = 64}),
+        0);
+    FOUND("bad-opcode in post_send");
+    expect_completion(&a, 1, IBV_WC_LOC_QP_OP_ERR);
+    host_end(&a);
+    host_end(&b);
+}
+
+/* Over RC a's first request ends with the status, and a is in ERR. */
+static void fails_over_rc(struct ask what, int64_t wait, int status)
+{
+    assert_int_equal(ask(&a, &b, what), 0);
+    pass(wait);
+    expect_completion(&a, what.id, (enum ibv_wc_status)status);
+    assert_int_equal(state_of(a.qp), IBV_QPS_ERR);
+    pair_end();
+}
+
+static const struct ask rc_send = {
+    .id = 1, .opcode = IBV_WR_SEND, .length = 64};
+
+static void rc_without_a_receive_is_rnr_retry_exceeded(void **state)
+{
+    struct pair pair = usual;
+
+    pair.rnr_retry = 6;
+    pair_open(state, &pair);
+    fails_over_rc(rc_send, 6 * 10 * MICROSECOND, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+static void rc_too_long_is_a_remote_operation_error(void **state)
+{
+    pair_open(state, &usual);
+    assert_int_equal(post_recv(&b, 2, 0, 63), 0);
+    fails_over_rc(rc_send, 0, IBV_WC_REM_OP_ERR);
+}
+
+static void rc_with_a_bad_key_is_a_remote_access_error(void **state)
+{
+    pair_open(state, &usual);
+    fails_over_rc((struct ask){.id = 1,
+                               .opcode = IBV_WR_RDMA_WRITE,
+                               .length = 64,
+                               .rkey = 0x12380},
+                  0, IBV_WC_REM_ACCESS_ERR);
+}
+
+static void rc_to_nobody_is_retry_exceeded(void **state)
+{
+    pair_make(state, &usual);
+    pair_connect_one(a.qp, &usual, &b.gid, 0xabcdef);
+    fails_over_rc(rc_send, 8 * (INT64_C(4096) << usual.timeout),
+                  IBV_WC_RETRY_EXC_ERR);
+}
+
 static void gid_slots_may_be_empty_and_have_an_end(void **state)
 {
     static const union ibv_gid zero;
@@ -760,10 +1043,15 @@ int main(void)
         TEST(releasing_what_is_in_use_is_ebusy),
         TEST(destroy_qp_forgets_its_receives),
         TEST(close_device_takes_everything_with_it),
+        TEST(exit_takes_everything_with_it),
         TEST(region_released_under_a_receive_fails_on_arrival),
         TEST(posts_in_the_wrong_state_leave_bad_wr),
         TEST(reg_mr_refuses_bad_lengths_and_access),
         TEST(reg_mr_of_no_memory_is_efault),
+        TEST(reg_mr_of_unmapped_memory_is_efault),
+        TEST(reg_mr_of_read_only_memory_must_not_write),
+        TEST(rereg_mr_of_no_memory_is_efault_too),
+        TEST(reg_mr_over_the_memory_lock_limit_is_enomem),
         TEST(reg_mr_takes_unaligned_and_repeated_ranges),
         TEST(send_with_a_wrong_key_fails_its_queue_pair),
         TEST(send_outside_its_region_is_a_protection_error),
@@ -775,6 +1063,14 @@ int main(void)
         TEST(send_to_nobody_succeeds),
         TEST(send_to_a_peer_in_init_succeeds),
         TEST(full_completion_queue_loses_the_newest),
+        TEST(full_completion_queue_is_told_for_each_loss),
+        TEST(netdev_down_and_up_are_port_events),
+        TEST(write_with_a_bad_key_is_lost_with_success),
+        TEST(read_over_uc_is_a_local_error),
+        ON(rc_without_a_receive_is_rnr_retry_exceeded, rxe),
+        ON(rc_too_long_is_a_remote_operation_error, rxe),
+        ON(rc_with_a_bad_key_is_a_remote_access_error, rxe),
+        ON(rc_to_nobody_is_retry_exceeded, rxe),
         TEST(gid_slots_may_be_empty_and_have_an_end),
         TEST(ports_other_than_one_are_einval),
         TEST(errno_is_set_beside_the_answer_and_dirty_after_open),

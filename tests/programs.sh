@@ -9,9 +9,15 @@
 #
 # Prints one line a program: "ok NAME", "skip NAME: reason" or "FAIL NAME:
 # reason" with the end of its output, and at the end the counts. Exit 1 if one
-# failed. PROGRAMS_PROFILE is the profile (default ideal), PROGRAMS_GID the GID
-# index (default 0), PROGRAMS_LIMIT what a program may take, in seconds
-# (default 60).
+# failed. Of each kind a few run; with PROGRAMS_ALL=1, or with a WORD, all.
+#
+# PROGRAMS_PROFILE   the profile (default ideal)
+# PROGRAMS_GID       the GID index (default 0)
+# PROGRAMS_LIMIT     what a program may take, in seconds (default 120). It is
+#                    there for programs that hang; nothing else depends on time
+#
+# verbfault finds mistakes in these programs, too. What is known is in known()
+# below, with the reason; any other finding fails.
 #
 # One by hand:
 #
@@ -33,17 +39,43 @@ verbfault=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 word=${2-}
 profile=${PROGRAMS_PROFILE-ideal}
 gid=${PROGRAMS_GID-0}
-limit=${PROGRAMS_LIMIT-60}
+limit=${PROGRAMS_LIMIT-120}
 helpers=$(cd "$(dirname "$0")" && pwd)/programs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' INT TERM HUP
 cd "$scratch" || exit 1
 passed=0 failed=0 skipped=0
+# all: is everything to run, or a few of each kind?
+all() {
+    [ "${PROGRAMS_ALL-0}" = 1 ] || [ -n "$word" ]
+}
+
+# known PROGRAM TITLE: the finding is expected of the program
+known() {
+    case $1/$2 in
+    ib_*'/children-alive in close_device')
+        # perftest 4.5 leaves a completion queue of the client to the kernel.
+        ;;
+    'pyverbs test_atomic/bad-atomic in post_send' | \
+        'pyverbs test_atomic/unknown-key in post_send' | \
+        'pyverbs test_mr/mr-changed-while-posted in rereg_mr' | \
+        'pyverbs test_mr/wrong-domain-key in post_recv' | \
+        'pyverbs test_qpex/queue-overflow in post_recv' | \
+        'pyverbs test_qpex/wrong-state in post_'*)
+        # Done on purpose: the test wants to see the error.
+        ;;
+    pyverbs\ *'/mr-released-while-posted in dereg_mr')
+        # The suite releases its regions before its queue pairs.
+        ;;
+    *) return 1 ;;
+    esac
+}
+
 # Words that no program prints while all is well. A program that finds wrong
 # data may end with status 0.
 bad='invalid data|[Cc]ompletion with error|Failed status|[Ss]egmentation'
-bad="$bad|Couldn.t|Unable to|[Dd]ata validation failed|finding:"
+bad="$bad|Couldn.t|Unable to|[Dd]ata validation failed"
 
 # wanted NAME: is it to run?
 wanted() {
@@ -89,13 +121,43 @@ start() {
         -- "$@" >out 2>&1 </dev/null
     status=$?
 }
-# judge NAME PATTERN: status 0, a line of PATTERN, none of the bad words
-judge() {
+# findings: their titles, one a line
+findings() {
+    sed -n 's/^r[0-9]*: finding: //p' out | sort -u
+}
+# unexpected NAME: the first finding that is not known; false: there is none
+unexpected() {
+    findings >titles
+    while IFS= read -r title; do
+        known "$1" "$title" && continue
+        echo "$title"
+        return 0
+    done <titles
+    return 1
+}
+# ended: how a rank ended, when not well; false: all did
+ended() {
+    grep -E '^verbfault run: rank [0-9]+: ' out | grep -v ': exit 0, '
+}
+# sound NAME: it ended well, but for what is known; or it has failed
+sound() {
     if [ $status = 124 ] || [ $status = 137 ]; then
         fail "$1" "still running after $limit s"
-    elif [ $status != 0 ]; then
+    elif title=$(unexpected "$1"); then
+        fail "$1" "finding: $title"
+    elif line=$(ended); then
+        fail "$1" "$(echo "$line" | head -n 1)"
+    elif [ $status != 0 ] && [ ! -s titles ]; then
         fail "$1" "exit $status"
-    elif grep -qE "$bad" out; then
+    else
+        return 0
+    fi
+    return 1
+}
+# judge NAME PATTERN: sound, a line of PATTERN, none of the bad words
+judge() {
+    sound "$1" || return 0
+    if grep -qE "$bad" out; then
         fail "$1" "$(grep -E "$bad" out | head -n 1)"
     elif ! grep -qE "$2" out; then
         fail "$1" "no line like /$2/"
@@ -162,42 +224,56 @@ for events in '' -e; do
     pingpong ibv_ud_pingpong -c ${events:+-e}
     pingpong ibv_srq_pingpong -c ${events:+-e}
 done
-pingpong ibv_rc_pingpong -c -N
-pingpong ibv_rc_pingpong -c -s 1048576 -n 200
-pingpong ibv_uc_pingpong -c -s 1048576 -n 200
-pingpong ibv_rc_pingpong -c -s 1
-pingpong ibv_srq_pingpong -c -q 4 -s 65536
+if all; then
+    pingpong ibv_rc_pingpong -c -N
+    pingpong ibv_rc_pingpong -c -s 1048576 -n 200
+    pingpong ibv_uc_pingpong -c -s 1048576 -n 200
+    pingpong ibv_rc_pingpong -c -s 1
+    pingpong ibv_srq_pingpong -c -q 4 -s 65536
+fi
 
 # perftest: the last size of -a is 8 MiB; UD ends at the MTU
-for service in RC UC; do
-    perftest ' 8388608 ' ib_send_bw -c $service -a -n 100
-    perftest ' 8388608 ' ib_send_lat -c $service -a -n 100
-    perftest ' 8388608 ' ib_write_bw -c $service -a -n 100
-    perftest ' 8388608 ' ib_write_lat -c $service -a -n 100
-done
-perftest ' (1024|2048|4096) ' ib_send_bw -c UD -a -n 1000
-perftest ' (1024|2048|4096) ' ib_send_lat -c UD -a -n 1000
-perftest ' 8388608 ' ib_read_bw -a -n 100
-perftest ' 8388608 ' ib_read_lat -a -n 100
-for kind in FETCH_AND_ADD CMP_AND_SWAP; do
-    perftest ' 8 ' ib_atomic_bw -A $kind -n 1000
-    perftest ' 8 ' ib_atomic_lat -A $kind -n 1000
-done
-for test in ib_send_bw ib_send_lat ib_write_bw ib_read_bw ib_atomic_bw; do
-    perftest ' (8|64|65536|2) ' $test -e -n 500
-done
-perftest ' 65536 ' ib_send_bw -q 8 -n 200
-perftest ' 65536 ' ib_write_bw -q 8 -n 200
-perftest ' 65536 ' ib_read_bw -q 8 -n 200
-perftest ' 65536 ' ib_send_bw -b -n 500
-perftest ' 65536 ' ib_write_bw -b -n 500
-perftest ' 65536 ' ib_send_bw --use-srq -q 4 -n 200
-perftest ' 65536 ' ib_send_bw --use_old_post_send -n 500
-perftest ' 65536 ' ib_write_bw --post_list 16 -n 512
+perftest ' 8388608 ' ib_send_bw -c RC -a -n 50
+perftest ' 8388608 ' ib_write_lat -c UC -a -n 50
+perftest ' (1024|2048|4096) ' ib_send_bw -c UD -a -n 200
+perftest ' 8388608 ' ib_read_bw -a -n 50
+perftest ' 8 ' ib_atomic_lat -A CMP_AND_SWAP -n 200
+perftest ' (8|64|65536|2) ' ib_send_lat -e -n 200
+perftest ' 65536 ' ib_write_bw -q 8 -n 100
+if all; then
+    for service in RC UC; do
+        for test in ib_send_bw ib_send_lat ib_write_bw ib_write_lat; do
+            perftest ' 8388608 ' $test -c $service -a -n 100
+        done
+    done
+    perftest ' (1024|2048|4096) ' ib_send_bw -c UD -a -n 1000
+    perftest ' (1024|2048|4096) ' ib_send_lat -c UD -a -n 1000
+    perftest ' 8388608 ' ib_read_bw -a -n 100
+    perftest ' 8388608 ' ib_read_lat -a -n 100
+    for kind in FETCH_AND_ADD CMP_AND_SWAP; do
+        perftest ' 8 ' ib_atomic_bw -A $kind -n 1000
+        perftest ' 8 ' ib_atomic_lat -A $kind -n 1000
+    done
+    # perftest itself refuses ib_write_bw -e.
+    for test in ib_send_bw ib_send_lat ib_read_bw ib_atomic_bw; do
+        perftest ' (8|64|65536|2) ' $test -e -n 500
+    done
+    for test in ib_send_bw ib_write_bw ib_read_bw; do
+        perftest ' 65536 ' $test -q 8 -n 200
+    done
+    perftest ' 65536 ' ib_send_bw -b -n 500
+    perftest ' 65536 ' ib_write_bw -b -n 500
+    perftest ' 65536 ' ib_send_bw --use-srq -q 4 -n 200
+    perftest ' 65536 ' ib_send_bw --use_old_post_send -n 500
+    perftest ' 65536 ' ib_write_bw --post_list 16 -n 512
+fi
 
 # UCX
 alone 'ucx_info -d' 'Transport: rc_verbs' ucx_info -d
 for tls in rc_verbs,ud_verbs,self ud_verbs,self; do
+    ucx "$tls" tag_lat -s 64 -n 1000
+    ucx "$tls" ucp_put_bw -s 65536 -n 100
+    all || continue
     ucx "$tls" tag_lat -s 64 -n 20000
     ucx "$tls" ucp_am_lat -s 64 -n 20000
     ucx "$tls" tag_bw -s 65536 -n 2000
@@ -245,16 +321,16 @@ module() {
     ran=$(sed -n 's/.*Ran \([0-9]*\) tests\{0,1\} in.*/\1/p' out | tail -n 1)
     left_out=$(count skipped)
     left_out=${left_out:-0}
-    if [ $status = 124 ] || [ $status = 137 ]; then
-        fail "pyverbs $1" "still running after $limit s"
-    elif [ -z "$ran" ]; then
-        fail "pyverbs $1" "exit $status before its end"
-    elif [ $status != 0 ]; then
-        failures=$(count failures) errors=$(count errors)
-        wrong=$((${failures:-0} + ${errors:-0}))
+    failures=$(count failures) errors=$(count errors)
+    wrong=$((${failures:-0} + ${errors:-0}))
+    if [ $wrong != 0 ]; then
         grep -E '(FAIL|ERROR)$|rror: |Error' out >wrong
         mv wrong out
-        fail "pyverbs $1" "$wrong of $ran, $left_out skipped, exit $status"
+        fail "pyverbs $1" "$wrong of $ran, $left_out skipped"
+    elif ! sound "pyverbs $1"; then
+        return 0
+    elif [ -z "$ran" ]; then
+        fail "pyverbs $1" 'ended before its summary'
     else
         good "pyverbs $1: $((ran - left_out)) passed, $left_out skipped"
     fi

@@ -395,6 +395,7 @@ static void missing(void)
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static pid_t tried;
 
+    guest_stay_away();
     pthread_mutex_lock(&mutex);
     if (!vf_world_installed() && tried != getpid()) {
         tried = getpid();

@@ -106,6 +106,12 @@ extern void (*vf_world_missing)(void);
 /* The limit that a setup may override, or the profile's. */
 uint32_t vf_device_limit(int overridden, uint32_t profile_limit);
 
+/* Has the plan a fault of the verb? */
+static inline bool vf_plan_has(const struct vf_plan *plan, enum vf_verb verb)
+{
+    return plan->verbs >> verb & 1;
+}
+
 /* Likewise, of a verb that has faults. */
 const struct vf_fault *vf_plan_search(const struct vf_plan *plan,
                                       enum vf_verb verb, unsigned nth);
@@ -113,7 +119,7 @@ const struct vf_fault *vf_plan_search(const struct vf_plan *plan,
 static inline const struct vf_fault *
 vf_plan_find(const struct vf_plan *plan, enum vf_verb verb, unsigned nth)
 {
-    if (!(plan->verbs >> verb & 1))
+    if (!vf_plan_has(plan, verb))
         return NULL;
     return vf_plan_search(plan, verb, nth);
 }

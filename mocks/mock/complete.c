@@ -13,13 +13,20 @@
  */
 #include <string.h>
 
+#include "mock/hold.h"
 #include "mock/mock.h"
 #include "mock/park.h"
 
+/* Nobody asks how many there were where no plan counts them; and a count that
+ * all processes write costs more than the rest. */
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp)
 {
-    return vf_completion_next(&world->machines[qp->object.machine]);
+    struct vf_machine *machine = &world->machines[qp->object.machine];
+
+    if (world->view->shared && !vf_plan_has(&machine->plan, VF_VERB_completion))
+        return NULL;
+    return vf_completion_next(machine);
 }
 
 uint32_t mock_count_completion(struct vf_machine *machine)
@@ -57,36 +64,40 @@ static int16_t fault_place(const struct vf_world *world,
     return fault ? (int16_t)(fault - plan->faults + 1) : 0;
 }
 
-void mock_drop_work(struct vf_world *world, uint32_t ref)
+void mock_unpark(struct vf_world *world, uint32_t ref)
 {
-    struct room_work *work;
+    struct room_work *work = mock_work(world->view, ref);
 
-    if (!ref)
-        return;
-    work = mock_work(world->view, ref);
     if (work->parked)
         park_leave(world, work->parked);
-    room_put(world->view, ref, work->size);
+    work->parked = 0;
 }
 
-static void push(struct vf_world *world, struct room_qp *qp, uint32_t work,
+void mock_drop_work(struct vf_world *world, uint32_t ref)
+{
+    if (!ref)
+        return;
+    mock_unpark(world, ref);
+    room_put(world->view, ref, mock_work(world->view, ref)->size);
+}
+
+/* kept: the message waits in the request. False: the completion is lost. */
+static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  bool recv, const struct ibv_wc *wc,
-                 const struct vf_fault *fault)
+                 const struct vf_fault *fault, bool kept)
 {
     struct room_cq *cq =
         room_find(world->view, ROOM_CQ, recv ? qp->recv_cq : qp->send_cq);
     struct room_completion *entry;
 
-    if (!cq || !cq->object.live) {
-        mock_drop_work(world, work);
-        return;
-    }
+    if (!cq || !cq->object.live)
+        return false;
     if (is_full(cq)) {
         cq->lost++;
         notice_object(world, &cq->object, IBV_EVENT_CQ_ERR);
-        mock_drop_work(world, work);
-        return;
+        return false;
     }
+    hold_turn(world, cq, work);
     entry = (struct room_completion *)room_at(world->view, cq->ring) +
             (cq->tail & (cq->slots - 1));
     entry->wc = *wc;
@@ -94,11 +105,12 @@ static void push(struct vf_world *world, struct room_qp *qp, uint32_t work,
     entry->generation = (uint8_t)qp->object.generation;
     entry->recv = recv;
     entry->fault = fault_place(world, qp, fault);
-    atomic_store_explicit(&entry->work, work, memory_order_relaxed);
-    if (work)
+    atomic_store_explicit(&entry->work, kept ? work : 0, memory_order_relaxed);
+    if (kept)
         atomic_fetch_add_explicit(&qp->underway, 1, memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
     make_event(world, cq, wc);
+    return true;
 }
 
 void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
@@ -107,16 +119,16 @@ void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
 {
     struct vf_object *owner;
 
-    if (!kept) {
-        mock_drop_work(world, work);
-        work = 0;
-    }
     if (world->view->shared) {
-        push(world, qp, work, recv, wc, fault);
+        kept = push(world, qp, work, recv, wc, fault, kept) && kept;
+        hold_completed(world, work);
+        if (!kept)
+            mock_drop_work(world, work);
         if (vf_completion_fails(fault))
             mock_fail(world, qp);
         return;
     }
+    mock_drop_work(world, work);
     owner = mock_owner(&qp->object);
     vf_completion(owner, owner->parent[recv ? 2 : 1], wc, recv, fault);
 }
@@ -167,6 +179,7 @@ void mock_complete_send(struct vf_world *world, struct room_qp *qp,
 
     if (status == IBV_WC_SUCCESS) {
         if (!qp->all_signaled && !(work->flags & IBV_SEND_SIGNALED)) {
+            hold_completed(world, ref);
             mock_drop_work(world, ref);
             return;
         }
@@ -188,9 +201,13 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
     mock_complete(world, qp, ref, recv, &wc, mock_plan(world, qp), false);
 }
 
-void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t ref,
-                 uint32_t length)
+/* The order matters: whoever dies in between leaves the entry taken, and what is
+ * copied twice does no harm, but what is freed twice does. */
+void mock_unpack(struct vf_world *world, struct room_qp *qp,
+                 struct room_completion *entry, uint32_t taken)
 {
+    uint32_t length = entry->wc.byte_len;
+    uint32_t ref = taken & ~MOCK_WORK_TAKEN;
     struct room_work *work = mock_work(world->view, ref);
     struct ibv_sge bytes = {
         .addr = (uintptr_t)(work->parked ? park_at(world, work->parked)
@@ -210,7 +227,8 @@ void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t ref,
 
     if (length > 0)
         copy_short(world, &to, &from, length);
-    mock_drop_work(world, ref);
+    atomic_store_explicit(&entry->work, 0, memory_order_release);
     if (qp)
         atomic_fetch_sub_explicit(&qp->underway, 1, memory_order_release);
+    mock_drop_work(world, ref);
 }

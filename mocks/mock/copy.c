@@ -9,8 +9,6 @@
 #include "mock/death.h"
 #include "mock/mock.h"
 
-/* From so many bytes on others may enter the room meanwhile. */
-#define LONG_COPY 4096u
 /* How long a porter may take for each piece. */
 #define PATIENCE INT64_C(5000000000)
 
@@ -138,7 +136,7 @@ int copy_move(struct vf_world *world, struct copy_place *to,
 {
     int err;
 
-    if (length < LONG_COPY)
+    if (length < COPY_LONG)
         return copy_short(world, to, from, length);
     room_leave(world);
     err = copy_short(world, to, from, length);

@@ -92,39 +92,6 @@ int mock_destroy_cq(struct vf_object *object)
     return 0;
 }
 
-/* What has arrived is in the handle's own list when the ring is exchanged. */
-int mock_resize_cq(struct vf_object *object, int cqe)
-{
-    const struct vf_profile *profile = object->device->setup.profile;
-    struct vf_world *world = object->machine->world;
-    struct mock_cq *cq = object->handle;
-    struct room_cq kept;
-    bool done;
-
-    if (cqe <= 0 || (uint32_t)cqe > profile->max_cqe)
-        return EINVAL;
-    room_enter(world);
-    mock_harvest(object);
-    if ((uint32_t)cqe < object->shadow.cq.held) {
-        room_leave(world);
-        return EINVAL;
-    }
-    kept = *cq->room;
-    done = take_ring(world->view, cq->room, (uint32_t)granted(profile, cqe));
-    if (done) {
-        drop_ring(world->view, &kept);
-        cq->room->tail = 0;
-        cq->room->known = 0;
-        atomic_store_explicit(&cq->room->head, 0, memory_order_release);
-        cq->handle.ex.cqe = (int)cq->room->cqe;
-    } else {
-        cq->room->cqe = kept.cqe;
-        cq->room->ring = kept.ring;
-    }
-    room_leave(world);
-    return done ? 0 : ENOMEM;
-}
-
 /* The next entry of the ring that is written; NULL: there is none. */
 static struct room_completion *arrived(const struct room_view *view,
                                        const struct room_cq *cq, uint32_t head)
@@ -152,21 +119,23 @@ static struct vf_object *owner_of(struct vf_world *world,
     return mock_owner(&(*qp)->object);
 }
 
-/* The bytes of a short message: a peer may be at it (remote.c). */
+/* The bytes of a message that waits: a peer may be at it (remote.c). */
 static void unpack(struct vf_world *world, struct room_completion *entry,
                    struct room_qp *qp)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
-    while (work == MOCK_WORK_TAKEN ||
-           (work && !atomic_compare_exchange_weak_explicit(
-                        &entry->work, &work, 0, memory_order_acquire,
-                        memory_order_acquire))) {
+    while (work) {
+        if (!(work & MOCK_WORK_TAKEN) &&
+            atomic_compare_exchange_weak_explicit(
+                &entry->work, &work, work | MOCK_WORK_OWNER,
+                memory_order_acquire, memory_order_acquire)) {
+            mock_unpack(world, qp, entry, work);
+            return;
+        }
         vf_os_pause();
         work = atomic_load_explicit(&entry->work, memory_order_acquire);
     }
-    if (work)
-        mock_unpack(world, qp, work, entry->wc.byte_len);
 }
 
 static void account(struct vf_object *cq, struct vf_object *owner,
@@ -214,6 +183,106 @@ void mock_harvest(struct vf_object *object)
         return;
     while (take_arrived(object, NULL))
         continue;
+}
+
+/* Enters the room when nothing is in the ring any more. A planned completion
+ * may want the room itself. */
+static void enter_harvested(struct vf_object *object)
+{
+    struct vf_world *world = object->machine->world;
+    const struct room_cq *cq = ((struct mock_cq *)object->handle)->room;
+
+    for (;;) {
+        mock_harvest(object);
+        room_enter(world);
+        if (cq->tail == atomic_load_explicit(&cq->head, memory_order_relaxed))
+            return;
+        room_leave(world);
+    }
+}
+
+static uint32_t signaled_sends(const struct room_view *view,
+                               const struct room_qp *qp)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = qp->send.first; i; i = mock_work(view, i)->next)
+        if (qp->all_signaled ||
+            mock_work(view, i)->flags & IBV_SEND_SIGNALED)
+            count++;
+    return count;
+}
+
+/* Completions of sends that wait: they come even if nothing more is posted. */
+static uint32_t waiting_sends(const struct vf_object *cq)
+{
+    const struct room_view *view = cq->machine->world->view;
+    const struct room_cq *room = ((struct mock_cq *)cq->handle)->room;
+    uint32_t index = view->room->processes[view->self].objects[ROOM_QP];
+    uint32_t count = 0;
+
+    while (index) {
+        const struct room_qp *qp = room_find(view, ROOM_QP, index);
+
+        if (qp->send_cq == room->object.index)
+            count += signaled_sends(view, qp);
+        index = qp->object.next;
+    }
+    return count;
+}
+
+/* What has arrived is in the handle's own list when the ring is exchanged. */
+int mock_resize_cq(struct vf_object *object, int cqe)
+{
+    const struct vf_profile *profile = object->device->setup.profile;
+    struct vf_world *world = object->machine->world;
+    struct mock_cq *cq = object->handle;
+    struct room_cq kept;
+    bool done;
+
+    if (cqe <= 0 || (uint32_t)cqe > profile->max_cqe)
+        return EINVAL;
+    enter_harvested(object);
+    if ((uint32_t)cqe < object->shadow.cq.held + waiting_sends(object)) {
+        room_leave(world);
+        return EINVAL;
+    }
+    kept = *cq->room;
+    done = take_ring(world->view, cq->room, (uint32_t)granted(profile, cqe));
+    if (done) {
+        drop_ring(world->view, &kept);
+        cq->room->tail = 0;
+        cq->room->known = 0;
+        atomic_store_explicit(&cq->room->head, 0, memory_order_release);
+        cq->handle.ex.cqe = (int)cq->room->cqe;
+    } else {
+        cq->room->cqe = kept.cqe;
+        cq->room->ring = kept.ring;
+    }
+    room_leave(world);
+    return done ? 0 : ENOMEM;
+}
+
+void mock_drop_completions(struct vf_object *object, uint32_t number)
+{
+    struct vf_world *world = object->machine->world;
+    struct mock_cq *cq = object->handle;
+    struct mock_completion **link = &cq->first;
+
+    mock_harvest(object);
+    cq->last = NULL;
+    while (*link) {
+        struct mock_completion *completion = *link;
+
+        if (completion->wc.qp_num != number) {
+            cq->last = completion;
+            link = &completion->next;
+            continue;
+        }
+        *link = completion->next;
+        object->shadow.cq.held--;
+        vf_pool_put(&world->registry, completion, sizeof(*completion));
+    }
 }
 
 /* The room has lost completions: the contract shall say so. */

@@ -89,6 +89,18 @@ static void report(struct vf_world *world, int number, const void *address)
     share_report(world, &told);
 }
 
+/* Whatever the program does with this signal. */
+static void limit_time(void)
+{
+    sigset_t alone;
+
+    signal(SIGALRM, SIG_DFL);
+    sigemptyset(&alone);
+    sigaddset(&alone, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alone, NULL);
+    alarm(5);
+}
+
 /* Not what is safe in a handler, but the process is lost anyway: it may hang
  * here, and the watch over its time is with whoever started it. */
 static void handle(int number, siginfo_t *info, void *context)
@@ -98,7 +110,7 @@ static void handle(int number, siginfo_t *info, void *context)
     (void)context;
     if (!entered && watching) {
         entered = 1;
-        alarm(5);
+        limit_time();
         report(watching, number, info->si_addr);
     }
     signal(number, SIG_DFL);
@@ -128,6 +140,11 @@ void crash_watch(struct vf_world *world)
         sigaltstack(&stack, NULL);
     for (size_t i = 0; i < WATCHED; i++)
         watch(watched[i]);
+}
+
+void crash_forget(void)
+{
+    watching = NULL;
 }
 
 void crash_now(void)

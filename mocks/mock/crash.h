@@ -13,6 +13,8 @@
 #include "front/world_private.h"
 
 void crash_watch(struct vf_world *world);
+/* In a child after fork: what it does is not the parent's to report. */
+void crash_forget(void);
 /* Ends the process now as a fault does. */
 void crash_now(void) __attribute__((noreturn));
 /* The last calls of the machine and this thread's stack, as lines. */

@@ -11,6 +11,9 @@
 #define MULTICAST_NUMBER 0xffffffu
 /* A key with this bit stands for the sender's own. */
 #define OWN_KEY 0x80000000u
+/* How a packet came, as the lower bits of sl say with some devices. */
+#define BY_IPV6 1
+#define BY_IPV4 2
 
 static bool is_mapped(const union ibv_gid *gid)
 {
@@ -45,32 +48,47 @@ static void write_header(const union ibv_gid *from, const union ibv_gid *to,
     memcpy(header + 24, to->raw, 16);
 }
 
-static void arrive(struct vf_world *world, struct room_qp *sender,
-                   struct room_work *sent, struct room_qp *receiver)
+uint8_t datagram_service(struct vf_world *world, const struct room_qp *receiver,
+                         struct room_work *sent)
 {
-    unsigned char header[HEADER];
-    struct ibv_sge lead = {.addr = (uintptr_t)header, .length = HEADER};
-    uint32_t key = sent->datagram.key;
-    union ibv_gid from;
-    uint32_t received;
-    int index = is_mapped(&sent->datagram.gid) ? 1 : 0;
+    if (!mock_profile(world, &receiver->object)->ud_packet_type)
+        return 0;
+    return is_mapped(&mock_extra(sent)->datagram.gid) ? BY_IPV4 : BY_IPV6;
+}
+
+/* Would the queue pair take it, if it had a receive? */
+static bool is_for(const struct room_qp *sender, struct room_work *sent,
+                   const struct room_qp *receiver)
+{
+    uint32_t key = mock_extra(sent)->datagram.key;
 
     if (key & OWN_KEY)
         key = sender->attr.qkey;
-    if (receiver->type != IBV_QPT_UD || !move_can_receive(receiver) ||
-        receiver->attr.qkey != key)
-        return;
-    received = move_take_receive(world, receiver);
+    return receiver->type == IBV_QPT_UD && move_can_receive(receiver) &&
+           receiver->attr.qkey == key;
+}
+
+static void arrive(struct vf_world *world, struct room_qp *sender,
+                   struct room_work *sent, struct room_qp *receiver)
+{
+    const union ibv_gid *to = &mock_extra(sent)->datagram.gid;
+    unsigned char header[HEADER];
+    struct ibv_sge lead = {.addr = (uintptr_t)header, .length = HEADER};
+    uint32_t received = move_take_receive(world, receiver);
+    union ibv_gid from;
+
     if (!received)
         return;
-    route_gid(mock_device(world, &sender->object), index, &from);
-    write_header(&from, &sent->datagram.gid, sent->length, header);
+    route_gid(mock_device(world, &sender->object), is_mapped(to) ? 1 : 0,
+              &from);
+    write_header(&from, to, sent->length, header);
     move_land(world, sender, sent, receiver, received, &lead);
 }
 
 static void to_group(struct vf_world *world, struct room_qp *sender,
                      struct room_work *sent)
 {
+    const union ibv_gid *to = &mock_extra(sent)->datagram.gid;
     struct room *room = world->view->room;
 
     for (uint32_t i = 0; i < room->group_count; i++) {
@@ -78,45 +96,85 @@ static void to_group(struct vf_world *world, struct room_qp *sender,
             room_find(world->view, ROOM_QP, room->groups[i].qp);
 
         if (receiver && receiver != sender &&
-            memcmp(&room->groups[i].gid, &sent->datagram.gid,
-                   sizeof(sent->datagram.gid)) == 0)
+            memcmp(&room->groups[i].gid, to, sizeof(*to)) == 0 &&
+            is_for(sender, sent, receiver) &&
+            route_reaches(mock_device(world, &sender->object),
+                          mock_device(world, &receiver->object)))
             arrive(world, sender, sent, receiver);
     }
 }
 
-static void to_one(struct vf_world *world, struct room_qp *sender,
-                   struct room_work *sent)
+static bool is_to_group(struct room_work *sent)
 {
-    struct vf_device *device =
-        route(mock_device(world, &sender->object), &sent->datagram.gid);
-    struct room_qp *receiver = NULL;
-
-    if (device)
-        receiver = room_numbered(world->view, device->machine->number,
-                                 sent->datagram.number);
-    if (receiver && receiver->object.device == device->index)
-        arrive(world, sender, sent, receiver);
+    return mock_extra(sent)->datagram.gid.raw[0] == 0xff &&
+           mock_extra(sent)->datagram.number == MULTICAST_NUMBER;
 }
 
-void datagram_move(struct vf_world *world, struct room_qp *sender)
+/* Who has the address of the first send and takes what comes; or NULL. */
+static struct room_qp *addressee(struct vf_world *world,
+                                 const struct room_qp *sender)
+{
+    struct room_work *sent = mock_work(world->view, sender->send.first);
+    struct vf_device *device = route(mock_device(world, &sender->object),
+                                     &mock_extra(sent)->datagram.gid);
+    struct room_qp *found;
+
+    if (!device)
+        return NULL;
+    found = room_numbered(world->view, device->machine->number,
+                          mock_extra(sent)->datagram.number);
+    return found && found->object.device == device->index &&
+                   is_for(sender, sent, found)
+               ? found
+               : NULL;
+}
+
+enum move datagram_move(struct vf_world *world, struct room_qp *sender)
 {
     const struct vf_profile *profile = mock_profile(world, &sender->object);
     struct room_work *sent = mock_work(world->view, sender->send.first);
     uint32_t longest = 128u << profile->active_mtu;
+    struct room_qp *receiver = NULL;
+    uint32_t ref;
 
     if (sent->length > longest &&
         profile->ud_too_long_status != IBV_WC_SUCCESS) {
         move_refuse(world, sender, profile->ud_too_long_status);
-        return;
+        return MOVE_DONE;
     }
+    if (sent->length <= longest && !is_to_group(sent))
+        receiver = addressee(world, sender);
+    if (receiver && !move_has_receive(world, receiver))
+        return move_lost(world, sender, receiver);
+    ref = move_take_send(world, sender);
     if (sent->length > longest) {
         /* Believed to be sent. */
-    } else if (sent->datagram.gid.raw[0] == 0xff &&
-               sent->datagram.number == MULTICAST_NUMBER) {
+    } else if (is_to_group(sent)) {
         to_group(world, sender, sent);
-    } else {
-        to_one(world, sender, sent);
+    } else if (receiver) {
+        arrive(world, sender, sent, receiver);
     }
-    mock_complete_send(world, sender, mock_take(world->view, &sender->send),
-                       IBV_WC_SUCCESS);
+    mock_complete_send(world, sender, ref, IBV_WC_SUCCESS);
+    return MOVE_DONE;
+}
+
+/* Those that wait stand in the list of deadlines. Moving one changes the list:
+ * it is walked from its start again then, and ends with the receives. */
+void datagram_ready(struct vf_world *world, struct room_qp *receiver)
+{
+    uint32_t index = world->view->room->waiting;
+
+    while (index && move_has_receive(world, receiver)) {
+        struct room_qp *sender = room_find(world->view, ROOM_QP, index);
+
+        index = sender->later;
+        if (sender->type != IBV_QPT_UD || sender->state != IBV_QPS_RTS ||
+            sender->moving || !sender->send.first ||
+            addressee(world, sender) != receiver)
+            continue;
+        move_pump(world, sender);
+        index = world->view->room->waiting;
+    }
+    if (index)
+        receiver->awaited = true; /* perhaps */
 }

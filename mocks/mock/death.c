@@ -3,11 +3,14 @@
 #include "mock/hold.h"
 #include "mock/mock.h"
 #include "mock/os.h"
+#include "mock/share.h"
 
 static bool alive(void *context, unsigned holder)
 {
     const struct room *room = context;
-    pid_t pid = atomic_load(&room->processes[holder - 1].pid);
+    pid_t pid = holder <= ROOM_PROCESSES
+                    ? atomic_load(&room->processes[holder - 1].pid)
+                    : 0;
 
     return pid != 0 && vf_os_alive(pid);
 }
@@ -47,7 +50,8 @@ static void mend_queue(const struct room_view *view, struct room_queue *queue)
     }
 }
 
-static void mend(struct vf_world *world)
+/* Those with a deadline, in a list anew. */
+static void mend_qps(struct vf_world *world)
 {
     const struct room_view *view = world->view;
     struct room *room = view->room;
@@ -66,25 +70,132 @@ static void mend(struct vf_world *world)
         qp->sooner = 0;
         expire_set(world, qp, deadline);
     }
-    for (uint32_t i = 1; i <= room->tables[ROOM_SRQ].count; i++) {
-        struct room_srq *srq = room_find(view, ROOM_SRQ, i);
+    expire_mend(world);
+}
 
-        if (srq->object.live)
-            mend_queue(view, &srq->recv);
+static void mend_srqs(const struct room_view *view)
+{
+    for (uint32_t i = 1; i <= view->room->tables[ROOM_SRQ].count; i++) {
+        struct room_srq *srq = room_find(view, ROOM_SRQ, i);
+        uint32_t ref = srq->recv.first;
+
+        if (!srq->object.live)
+            continue;
+        mend_queue(view, &srq->recv);
+        for (srq->count = 0; ref && srq->count <= srq->recv.depth; srq->count++)
+            ref = mock_work(view, ref)->next;
     }
 }
 
+/* A completion of which only the place was taken is none. The peer that copied
+ * a message is no more. */
+static void mend_ring(const struct room_view *view, struct room_cq *cq)
+{
+    struct room_completion *ring = room_at(view, cq->ring);
+    uint32_t last = cq->tail - 1;
+    uint32_t head = atomic_load(&cq->head);
+
+    if (atomic_load(&ring[last & (cq->slots - 1)].turn) != cq->tail &&
+        cq->tail != head)
+        cq->tail = last;
+    for (; cq->tail - head - 1 < cq->slots; head++)
+        atomic_fetch_and(&ring[head & (cq->slots - 1)].work, ~MOCK_WORK_PEER);
+}
+
+/* The dead one may have owed an event: one too many does no harm. */
+static void mend_cqs(const struct room_view *view)
+{
+    for (uint32_t i = 1; i <= view->room->tables[ROOM_CQ].count; i++) {
+        struct room_cq *cq = room_find(view, ROOM_CQ, i);
+
+        if (!cq->object.live || !cq->ring)
+            continue;
+        mend_ring(view, cq);
+        if (cq->armed && cq->tail != atomic_load(&cq->head)) {
+            cq->armed = 0;
+            cq->event = 1;
+        }
+    }
+}
+
+/* The list of free places. */
+static void mend_table(const struct room_view *view, enum room_kind kind)
+{
+    struct room_table *table = &view->room->tables[kind];
+    uint32_t index = table->first_free;
+
+    table->last_free = 0;
+    table->free = 0;
+    while (index && table->free < table->count) {
+        table->last_free = index;
+        table->free++;
+        index = ((struct room_object *)room_find(view, kind, index))->next;
+    }
+}
+
+static struct vf_device_state *state_of(struct room *room,
+                                        const struct room_object *object)
+{
+    return &room->machines[object->machine].devices[object->device];
+}
+
+static void count_objects(const struct room_view *view,
+                          const struct room_process *process)
+{
+    const struct room_object *object;
+
+    for (object = room_find(view, ROOM_QP, process->objects[ROOM_QP]); object;
+         object = room_find(view, ROOM_QP, object->next))
+        state_of(view->room, object)->qps++;
+    for (object = room_find(view, ROOM_REGION, process->objects[ROOM_REGION]);
+         object; object = room_find(view, ROOM_REGION, object->next))
+        if (!((const struct room_region *)object)->window)
+            state_of(view->room, object)->mrs++;
+}
+
+/* What is in use of each device, from what the processes have. */
+static void mend_counts(const struct room_view *view)
+{
+    struct room *room = view->room;
+
+    for (int i = 0; i < VF_MACHINE_MAX; i++)
+        for (int j = 0; j < VF_DEVICE_MAX; j++) {
+            room->machines[i].devices[j].qps = 0;
+            room->machines[i].devices[j].mrs = 0;
+            room->machines[i].devices[j].pds = 0;
+        }
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
+        const struct room_process *process = &room->processes[i];
+
+        if (process->machine >= VF_MACHINE_MAX)
+            continue;
+        for (int j = 0; j < VF_DEVICE_MAX; j++)
+            room->machines[process->machine].devices[j].pds += process->pds[j];
+        count_objects(view, process);
+    }
+}
+
+static void wake_all(struct vf_world *world)
+{
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
+        if (atomic_load(&world->view->room->processes[i].pid))
+            notice_ring(world, i);
+}
+
+/* What the dead held is given back at its burial, and not here: who comes here
+ * may be in the middle of a message of its own. */
 void death_found(struct vf_world *world)
 {
-    struct room *room = world->view->room;
+    const struct room_view *view = world->view;
 
-    mend(world);
-    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
-        pid_t pid = atomic_load(&room->processes[i].pid);
-
-        if (pid && i != world->view->self && !vf_os_alive(pid))
-            death_bury(world, i);
-    }
+    for (int kind = 0; kind < ROOM_KINDS; kind++)
+        mend_table(view, (enum room_kind)kind);
+    mend_cqs(view);
+    mend_qps(world);
+    mend_srqs(view);
+    mend_counts(view);
+    hold_mend(world);
+    wake_all(world);
 }
 
 /* What it moved, nobody moves now. */
@@ -134,8 +245,7 @@ static void drop_arrivals(struct vf_world *world, const struct room_cq *cq)
     for (; cq->tail - head - 1 < cq->slots; head++) {
         uint32_t work = atomic_load(&ring[head & (cq->slots - 1)].work);
 
-        if (work && work != MOCK_WORK_TAKEN)
-            mock_drop_work(world, work);
+        mock_drop_work(world, work & ~MOCK_WORK_TAKEN);
     }
 }
 
@@ -177,15 +287,18 @@ static void drop_domains(struct vf_world *world, struct room_process *process)
     }
 }
 
-/* Whose mailbox it was at, gets it back. */
-static void leave_mailboxes(struct vf_world *world, uint32_t dead)
+/* No lock may name a place that has a new process. */
+static void leave_locks(struct vf_world *world, uint32_t dead)
 {
     struct room *room = world->view->room;
+    struct vf_lock *reports = &share_of(world)->report_lock;
     unsigned self = world->view->self + 1;
 
     for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
         if (vf_lock_take_from(&room->processes[i].mailbox.lock, dead + 1, self))
             vf_lock_give(&room->processes[i].mailbox.lock, self);
+    if (vf_lock_take_from(reports, dead + 1, self))
+        vf_lock_give(reports, self);
 }
 
 void death_bury(struct vf_world *world, uint32_t number)
@@ -194,11 +307,13 @@ void death_bury(struct vf_world *world, uint32_t number)
 
     hold_bury(world, number);
     leave_moves(world, number);
+    hold_put_back(world, number);
     drop_qps(world, process);
     drop_regions(world, process);
     drop_rest(world, process);
     drop_domains(world, process);
-    leave_mailboxes(world, number);
+    room_inherit(world->view, number);
+    leave_locks(world, number);
     process->event_head = process->event_tail;
     process->copies_refused = false;
     atomic_store(&process->asleep, 0);

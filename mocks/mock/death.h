@@ -1,11 +1,15 @@
 /*
  * mock/death.h: processes that have died.
  *
- * A kernel would release what they held. Here the living do: the one who finds
- * the room's lock in a dead hand, whoever starts the processes and hears of
- * their end, or who looks around (vf_room_sweep). What the dead one was in the
- * middle of is mended first: the lists of queues and deadlines are made anew
- * from what they hold.
+ * A kernel would release what they held. Here the living do: whoever starts the
+ * processes and hears of their end, or looks around for the dead
+ * (vf_room_sweep), buries them.
+ *
+ * Who dies in the middle of a change leaves the room's lock in a dead hand. The
+ * next one who enters mends the change: it makes lists, counters and marks anew
+ * from what they stand for, takes back what was begun, and leaves the rest to
+ * the burial. A change is written so that this is possible: what others may
+ * see of it is one word, and what is said of it comes before it is done.
  */
 #ifndef VF_MOCK_DEATH_H
 #define VF_MOCK_DEATH_H
@@ -14,8 +18,7 @@
 
 /* Whom locks ask about their holders. */
 void death_watch(struct room_view *view);
-/* The room's lock was in a dead hand: mends the room and buries the dead.
- * Entered. */
+/* The room's lock was in a dead hand: mends the room. Entered. */
 void death_found(struct vf_world *world);
 /* How this process asks others' porters. */
 struct vf_asker death_asker(struct vf_world *world, int64_t patience);

@@ -1,5 +1,5 @@
 /*
- * Deadlines of RC: how long a sender tries again. Queue pairs that have one
+ * Deadlines: how long an RC sender tries again, and a UD send waits. Queue pairs that have one
  * stand in a list, soonest first. Whoever looks at the clock ends what is over,
  * whosever it is.
  */
@@ -64,6 +64,11 @@ static void tell_first(struct vf_world *world)
                           memory_order_release);
 }
 
+void expire_mend(struct vf_world *world)
+{
+    tell_first(world);
+}
+
 void expire_set(struct vf_world *world, struct room_qp *qp, int64_t when)
 {
     if (qp->deadline == 0 && when == 0)
@@ -84,7 +89,11 @@ static void end(struct vf_world *world, struct room_qp *qp)
         qp->rnr ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR;
 
     expire_set(world, qp, 0);
-    if (qp->send.first && qp->state == IBV_QPS_RTS)
+    if (!qp->send.first || qp->state != IBV_QPS_RTS)
+        return;
+    if (qp->type == IBV_QPT_UD)
+        move_forget(world, qp);
+    else
         move_refuse(world, qp, status);
 }
 

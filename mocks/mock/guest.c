@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,25 @@
 #include "mock/os.h"
 #include "mock/share.h"
 
+/* Empty polls in a row before the processor is offered to others. */
+#define EMPTY_POLLS 128u
+
 static struct {
     struct vf_world *world;
     struct vf_porter *porter;
     int trace;
+    _Atomic uint32_t empty; /* polls in a row */
+    _Atomic uint32_t calls; /* that had an answer, at the last one */
+    _Atomic bool left;      /* the process is at its end */
+    pthread_t leaver;
 } guest = {.trace = -1};
+
+void guest_stay_away(void)
+{
+    while (atomic_load(&guest.left) &&
+           !pthread_equal(pthread_self(), guest.leaver))
+        pause();
+}
 
 bool guest_invited(void)
 {
@@ -33,12 +48,26 @@ static int64_t now(void *context)
     return vf_os_now();
 }
 
+/* With more processes than processors the peer may not even run. Calls that
+ * have an answer end the row. */
+static void step_aside(const struct vf_machine *machine)
+{
+    uint32_t calls = machine->told;
+
+    if (atomic_exchange_explicit(&guest.calls, calls, memory_order_relaxed) !=
+        calls)
+        atomic_store_explicit(&guest.empty, 0, memory_order_relaxed);
+    else if (atomic_fetch_add_explicit(&guest.empty, 1, memory_order_relaxed) >
+             EMPTY_POLLS)
+        sched_yield();
+}
+
 /* A poll that found nothing: time may have ended something, and another process
  * may need the processor. */
 static void empty(void *context, int machine)
 {
     (void)context;
-    (void)machine;
+    step_aside(&guest.world->machines[machine]);
     if (atomic_load_explicit(&guest.world->view->room->deadline,
                              memory_order_relaxed) ||
         guest.world->delayed)
@@ -157,6 +186,7 @@ static void forget(void)
 {
     if (!guest.world)
         return;
+    crash_forget();
     attendant_forget();
     if (guest.porter)
         vf_porter_stop(guest.porter);
@@ -205,10 +235,14 @@ __attribute__((destructor)) static void leave(void)
     if (!world || vf_world_installed() != world)
         return;
     attendant_stop();
+    guest.leaver = pthread_self();
+    atomic_store(&guest.left, true);
+    vf_world_lock(world); /* and never unlocks it: see guest_stay_away */
     if (share_of(world)->leaks)
         vf_machine_leaks(world, world->home);
     vf_world_install(NULL);
-    share_close(world);
+    share_release(world);
     if (guest.porter)
         vf_porter_stop(guest.porter);
+    share_close(world);
 }

@@ -14,6 +14,9 @@
 
 /* Is this process to be a guest? */
 bool guest_invited(void);
+/* Once the process has left, does not return to any other thread than the one
+ * that ends it: what they were about to do has no answer any more. */
+void guest_stay_away(void);
 /* Enters and installs the world; says on the standard error why it cannot. */
 void guest_enter(void);
 

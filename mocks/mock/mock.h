@@ -32,8 +32,11 @@
 /* In a completion's wc_flags, until a program sees it: the sender asked for an
  * event. */
 #define MOCK_WC_SOLICITED (1u << 30)
-/* In the place of a completion's receive: a peer copies its bytes just now. */
-#define MOCK_WORK_TAKEN UINT32_MAX
+/* Beside a completion's receive: its bytes are being copied just now, by its
+ * owner, or by a peer that has the room entered. */
+#define MOCK_WORK_OWNER 0x80000000u
+#define MOCK_WORK_PEER 0x40000000u
+#define MOCK_WORK_TAKEN (MOCK_WORK_OWNER | MOCK_WORK_PEER)
 
 struct mock_pd {
     struct ibv_pd pd;
@@ -59,7 +62,7 @@ struct mock_cq {
     struct vf_cq_handle handle;
     struct room_cq *room;
     struct mock_completion *first, *last; /* arrived, not polled */
-    uint32_t events; /* that nobody has taken */
+    uint32_t events;                      /* that nobody has taken */
 };
 
 struct mock_srq {
@@ -140,6 +143,9 @@ struct vf_object *mock_region_of_key(const struct vf_machine *machine,
                                      uint32_t key);
 struct vf_object *mock_window_of_key(const struct vf_machine *machine,
                                      uint32_t key);
+/* Where the entry's bytes are, by the addresses that its region was given and
+ * what the device makes of them; what no region knows, as it is. */
+uint64_t mock_place(const struct vf_object *owner, const struct ibv_sge *sge);
 /* The live region or window with the key on the device that qp is of, with
  * these access flags, when the bytes lie in it; else NULL and *status. remote:
  * by its rkey. qp is the one whose domain counts. */
@@ -155,12 +161,14 @@ int mock_bind_mw(struct vf_object *qp, struct vf_object *mw,
                  struct ibv_mw_bind *bind);
 /* Binds as the request says; an enum ibv_wc_status. */
 int mock_bind(struct vf_world *world, struct room_qp *qp,
-              const struct room_work *work);
+              const struct room_bind *bind);
 /* Takes the key of a window of type 2 or of a region away; false: there is no
  * such key, or its kind cannot. remote: a peer asks for it. */
 bool mock_invalidate(struct vf_world *world, struct room_qp *qp, uint32_t key,
                      bool remote);
 void mock_unbind(struct vf_world *world, struct room_region *window);
+/* Its windows lose the region. */
+void mock_unbind_all(struct vf_world *world, const struct room_region *region);
 
 /* cq.c */
 int mock_create_cq(struct vf_object *cq, int cqe, int vector);
@@ -173,6 +181,8 @@ int mock_get_cq_event(struct vf_object *channel, struct vf_object **cq);
 void mock_deliver(struct vf_object *cq, const struct ibv_wc *wc);
 /* The program is to be told of the queue's event. Not entered. */
 void mock_take_event(struct vf_object *cq);
+/* Takes out what the queue pair with the number completed. Not entered. */
+void mock_drop_completions(struct vf_object *cq, uint32_t number);
 /* Takes what has arrived. The room need not be entered. */
 void mock_harvest(struct vf_object *cq);
 
@@ -192,11 +202,14 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp);
 uint32_t mock_count_completion(struct vf_machine *machine);
+/* The message that waits for a receive's owner is not to be. */
+void mock_unpark(struct vf_world *world, uint32_t work);
 /* Gives a request back that nobody completes; 0: none. */
 void mock_drop_work(struct vf_world *world, uint32_t work);
-/* Copies the bytes that lie in a receive to where they belong, and frees it. */
-void mock_unpack(struct vf_world *world, struct room_qp *qp, uint32_t work,
-                 uint32_t length);
+/* Copies the bytes that lie in the entry's receive to where they belong, and
+ * frees it. taken: what it was taken with. qp: of the entry, or NULL. */
+void mock_unpack(struct vf_world *world, struct room_qp *qp,
+                 struct room_completion *entry, uint32_t taken);
 
 /* qp.c */
 int mock_create_qp(struct vf_object *qp, struct ibv_qp_init_attr *attr);
@@ -235,6 +248,8 @@ int mock_post_one_recv(struct vf_object *owner, struct room_queue *queue,
                        uint32_t max_sge, const struct ibv_recv_wr *wr,
                        uint32_t *posted);
 void mock_put(struct room_view *view, struct room_queue *queue, uint32_t work);
+void mock_put_first(struct room_view *view, struct room_queue *queue,
+                    uint32_t work);
 /* Takes the first request from the queue; 0: there is none. */
 uint32_t mock_take(struct room_view *view, struct room_queue *queue);
 void mock_empty(struct room_view *view, struct room_queue *queue);
@@ -243,16 +258,23 @@ static inline struct room_work *mock_work(const struct room_view *view,
 {
     return room_at(view, work);
 }
-/* Where a short message may wait in a receive, after its entries. */
+/* What follows the entries, if it does. */
+static inline struct room_extra *mock_extra(struct room_work *work)
+{
+    return (struct room_extra *)&work->sge[work->entries];
+}
+/* An inline request's bytes; where a short message may wait in a receive. */
 static inline unsigned char *mock_bytes(struct room_work *work)
 {
-    return (unsigned char *)&work->sge[work->entries];
+    return (unsigned char *)&work->sge[work->entries] +
+           (work->extra ? sizeof(struct room_extra) : 0);
 }
 uint32_t mock_bytes_room(const struct room_work *work);
 
 /* route.c */
 /* The GID at this index of the device's table; false: the entry is empty. */
 bool route_gid(const struct vf_device *device, int index, union ibv_gid *gid);
+bool route_reaches(const struct vf_device *from, const struct vf_device *to);
 /* The device that has this GID and can be reached from here, or NULL. */
 struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
 /* Likewise, by its LID. */
@@ -265,8 +287,10 @@ struct room_qp *route_other_end(struct vf_world *world,
 /* move.c */
 /* Moves what can be moved of the queue pair's sends. */
 void move_pump(struct vf_world *world, struct room_qp *sender);
-/* The queue pair can receive (more): moves what its peer has for it. */
+/* The queue pair can receive from now on: moves what its peer has for it. */
 void move_ready(struct vf_world *world, struct room_qp *receiver);
+/* It can receive more: likewise, if a peer waits for that. */
+void move_posted(struct vf_world *world, struct room_qp *receiver);
 /* It receives no more: its peer over RC, which may wait for it, begins to count
  * the time. */
 void move_gone(struct vf_world *world, const struct room_qp *receiver);
@@ -277,7 +301,10 @@ void move_settle(struct vf_world *world, struct room_qp *qp);
 int move_check_entries(struct vf_world *world, const struct room_qp *qp,
                        const struct room_work *work, bool recv,
                        uint32_t access);
-/* The receive that the next message takes; 0: none is posted. */
+bool move_has_receive(const struct vf_world *world, struct room_qp *receiver);
+/* The first send, off its queue: to be completed by whoever takes it. */
+uint32_t move_take_send(struct vf_world *world, struct room_qp *sender);
+/* The receive that the next message takes, likewise; 0: none is posted. */
 uint32_t move_take_receive(struct vf_world *world, struct room_qp *receiver);
 
 /* remote.c */
@@ -292,18 +319,27 @@ enum move remote_move(struct vf_world *world, struct room_qp *sender,
 /* Nobody takes the first send. not_ready: its receiver, which has no receive
  * for it; NULL: there is nobody. */
 enum move move_lost(struct vf_world *world, struct room_qp *sender,
-                    const struct room_qp *not_ready);
+                    struct room_qp *not_ready);
 /* The message meets the receive; both are off their queues. lead: the header
- * that goes before it. Completes the receive; its status. */
+ * that goes before it. Completes the receive; its status. MOVE_PEER_DEAD: the
+ * receive is back in its queue. */
+#define MOVE_PEER_DEAD (-1)
 int move_land(struct vf_world *world, struct room_qp *sender,
               struct room_work *sent, struct room_qp *receiver,
               uint32_t received, struct ibv_sge *lead);
+/* The first send has waited for long enough: it is lost, the others move. */
+void move_forget(struct vf_world *world, struct room_qp *sender);
 /* The first send fails: completes it and moves the queue pair to ERR. */
 void move_refuse(struct vf_world *world, struct room_qp *sender, int status);
 
 /* datagram.c */
-/* Sends the first send of a UD queue pair and completes it. */
-void datagram_move(struct vf_world *world, struct room_qp *sender);
+/* Sends the first send of a UD queue pair. */
+enum move datagram_move(struct vf_world *world, struct room_qp *sender);
+/* The queue pair can receive (more): moves what waits for that. */
+void datagram_ready(struct vf_world *world, struct room_qp *receiver);
+/* The completion's sl: 0, or how it came, where the profile's devices say. */
+uint8_t datagram_service(struct vf_world *world, const struct room_qp *receiver,
+                         struct room_work *sent);
 
 /* copy.c */
 /* A walk along the entries of a request. */
@@ -314,8 +350,10 @@ struct copy_place {
     int entry;
     uint32_t offset;
 };
+/* From so many bytes on the room is left while they are copied. */
+#define COPY_LONG 4096u
 /* Copies length bytes; both places move on. 0 or an errno. Long copies leave
- * the room meanwhile: hold what must not change (landing, busy). */
+ * the room meanwhile: hold what must not change (hold.h). */
 int copy_move(struct vf_world *world, struct copy_place *to,
               struct copy_place *from, uint64_t length);
 /* Likewise, and never leaves the room, nor need it be entered. */
@@ -330,6 +368,8 @@ int copy_in(struct vf_world *world, uint32_t process, void *to, uint64_t from,
 /* expire.c */
 /* The first send of qp has until then (0: no deadline). */
 void expire_set(struct vf_world *world, struct room_qp *qp, int64_t when);
+/* The list has been made anew; it may be empty. */
+void expire_mend(struct vf_world *world);
 /* Ends what is over; the next deadline or -1. Enters the room by itself. */
 int64_t expire_advance(struct vf_world *world, int64_t now);
 int64_t expire_now(const struct vf_world *world);

@@ -11,8 +11,10 @@
  * What happens to a send that finds no receive: over RC the receiver answers
  * "not ready", and the sender tries again for as long as its attributes say;
  * over UC it waits where the profile says so, and is lost otherwise; over UD it
- * is lost. A lost send completes with success.
+ * waits for as long as the profile says, and is lost then. A lost send
+ * completes with success.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "mock/hold.h"
@@ -66,30 +68,48 @@ static struct room_queue *receives_of(const struct room_view *view,
     return srq ? &srq->recv : &qp->recv;
 }
 
+bool move_has_receive(const struct vf_world *world, struct room_qp *receiver)
+{
+    return receives_of(world->view, receiver)->first != 0;
+}
+
 uint32_t move_take_receive(struct vf_world *world, struct room_qp *receiver)
 {
     struct room_srq *srq = room_find(world->view, ROOM_SRQ, receiver->srq);
-    uint32_t work = mock_take(world->view, receives_of(world->view, receiver));
+    struct room_queue *queue = receives_of(world->view, receiver);
+    uint32_t work;
 
+    hold_receive(world, receiver, queue);
+    work = mock_take(world->view, queue);
     if (work && srq)
         mock_srq_taken(world, srq);
     return work;
 }
 
-void move_refuse(struct vf_world *world, struct room_qp *sender, int status)
+uint32_t move_take_send(struct vf_world *world, struct room_qp *sender)
 {
     expire_set(world, sender, 0);
-    mock_complete_send(world, sender, mock_take(world->view, &sender->send),
-                       status);
+    hold_send(world, sender);
+    return mock_take(world->view, &sender->send);
+}
+
+void move_refuse(struct vf_world *world, struct room_qp *sender, int status)
+{
+    mock_complete_send(world, sender, move_take_send(world, sender), status);
     mock_fail(world, sender);
 }
 
 /* It completes well, whatever became of it. */
 static void finish(struct vf_world *world, struct room_qp *sender)
 {
-    expire_set(world, sender, 0);
-    mock_complete_send(world, sender, mock_take(world->view, &sender->send),
+    mock_complete_send(world, sender, move_take_send(world, sender),
                        IBV_WC_SUCCESS);
+}
+
+void move_forget(struct vf_world *world, struct room_qp *sender)
+{
+    finish(world, sender);
+    move_pump(world, sender);
 }
 
 /* Nanoseconds of RC's attributes: 4.096 us * 2^timeout for each try. */
@@ -102,8 +122,8 @@ static int64_t retry_time(const struct ibv_qp_attr *attr)
 static int64_t rnr_time(unsigned timer, unsigned tries)
 {
     static const uint32_t steps[32] = {
-        65536, 1,   2,    3,    4,    6,    8,    12,   16,    24,    32,
-        48,    64,  96,   128,  192,  256,  384,  512,  768,   1024,  1536,
+        65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
         2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
     return (int64_t)steps[timer & 31] * 10000 * tries;
@@ -124,20 +144,23 @@ static void wait_until(struct vf_world *world, struct room_qp *sender, bool rnr,
 }
 
 enum move move_lost(struct vf_world *world, struct room_qp *sender,
-                    const struct room_qp *not_ready)
+                    struct room_qp *not_ready)
 {
+    const struct vf_profile *profile = mock_profile(world, &sender->object);
     const struct ibv_qp_attr *attr = &sender->attr;
 
+    if (not_ready)
+        not_ready->awaited = true;
     if (sender->type == IBV_QPT_RC && not_ready) {
         if (attr->rnr_retry == 0) {
             move_refuse(world, sender, IBV_WC_RNR_RETRY_EXC_ERR);
             return MOVE_DONE;
         }
-        wait_until(world, sender, true,
-                   attr->rnr_retry == RNR_FOR_EVER
-                       ? LONGEST_WAIT
-                       : rnr_time(not_ready->attr.min_rnr_timer,
-                                  attr->rnr_retry));
+        wait_until(
+            world, sender, true,
+            attr->rnr_retry == RNR_FOR_EVER
+                ? LONGEST_WAIT
+                : rnr_time(not_ready->attr.min_rnr_timer, attr->rnr_retry));
         return MOVE_WAITS;
     }
     if (sender->type == IBV_QPT_RC) {
@@ -145,8 +168,15 @@ enum move move_lost(struct vf_world *world, struct room_qp *sender,
                    attr->timeout ? retry_time(attr) : LONGEST_WAIT);
         return MOVE_WAITS;
     }
-    if (mock_profile(world, &sender->object)->send_waits)
+    if (sender->type == IBV_QPT_UD) {
+        if (profile->ud_wait_ms > 0 && world->hooks.now) {
+            wait_until(world, sender, false,
+                       profile->ud_wait_ms * INT64_C(1000000));
+            return MOVE_WAITS;
+        }
+    } else if (profile->send_waits) {
         return MOVE_WAITS;
+    }
     finish(world, sender);
     return MOVE_DONE;
 }
@@ -230,9 +260,8 @@ static int carry(struct vf_world *world, struct room_work *sent,
 }
 
 static void describe(struct vf_world *world, const struct room_qp *sender,
-                     const struct room_work *sent,
-                     const struct room_qp *receiver, uint32_t lead,
-                     struct ibv_wc *wc)
+                     struct room_work *sent, const struct room_qp *receiver,
+                     uint32_t lead, struct ibv_wc *wc)
 {
     bool grh = mock_profile(world, &receiver->object)->recv_grh;
     bool written = sent->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -252,6 +281,7 @@ static void describe(struct vf_world *world, const struct room_qp *sender,
     if (lead > 0) {
         wc->src_qp = sender->number;
         wc->pkey_index = receiver->attr.pkey_index;
+        wc->sl = datagram_service(world, receiver, sent);
     }
 }
 
@@ -268,10 +298,17 @@ int move_land(struct vf_world *world, struct room_qp *sender,
     bool kept = false;
 
     if (status == IBV_WC_SUCCESS && carried && !vf_completion_fails(fault)) {
-        hold_receiver(world, receiver, work);
-        if (carry(world, sent, work, lead, &kept) != 0)
-            status = mock_profile(world, &receiver->object)->recv_range_status;
+        int err;
+
+        hold_receiver(world, receiver, work, sent->length);
+        err = carry(world, sent, work, lead, &kept);
         hold_release(world);
+        if (err == ESRCH) {
+            hold_return_receive(world);
+            return MOVE_PEER_DEAD;
+        }
+        if (err)
+            status = mock_profile(world, &receiver->object)->recv_range_status;
     }
     if (status == IBV_WC_SUCCESS && sent->opcode == IBV_WR_SEND_WITH_INV &&
         !mock_invalidate(world, receiver, sent->imm, true))
@@ -311,10 +348,14 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
     received = move_take_receive(world, receiver);
     if (!received)
         return move_lost(world, sender, receiver);
-    expire_set(world, sender, 0);
-    sent = mock_take(world->view, &sender->send);
+    sent = move_take_send(world, sender);
     status = move_land(world, sender, mock_work(world->view, sent), receiver,
                        received, &nothing);
+    if (status == MOVE_PEER_DEAD) {
+        hold_return_send(world);
+        return sender->state == IBV_QPS_RTS ? move_lost(world, sender, NULL)
+                                            : MOVE_DONE;
+    }
     status = echo(world, sender, receiver, status);
     mock_complete_send(world, sender, sent, status);
     if (status != IBV_WC_SUCCESS)
@@ -325,11 +366,11 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
 /* Binding and invalidating take place here. */
 static enum move move_local(struct vf_world *world, struct room_qp *sender)
 {
-    const struct room_work *work = mock_work(world->view, sender->send.first);
+    struct room_work *work = mock_work(world->view, sender->send.first);
     int status = IBV_WC_SUCCESS;
 
     if (work->opcode == IBV_WR_BIND_MW)
-        status = mock_bind(world, sender, work);
+        status = mock_bind(world, sender, &mock_extra(work)->bind);
     else if (!mock_invalidate(world, sender, work->imm, false))
         status = IBV_WC_LOC_QP_OP_ERR;
     if (status == IBV_WC_SUCCESS)
@@ -374,10 +415,8 @@ static enum move move_one(struct vf_world *world, struct room_qp *sender)
         move_refuse(world, sender, status);
         return MOVE_DONE;
     }
-    if (sender->type == IBV_QPT_UD) {
-        datagram_move(world, sender);
-        return MOVE_DONE;
-    }
+    if (sender->type == IBV_QPT_UD)
+        return datagram_move(world, sender);
     if (opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
         opcode == IBV_WR_SEND_WITH_INV)
         return move_send(world, sender, ready_end(world, sender));
@@ -399,8 +438,12 @@ void move_ready(struct vf_world *world, struct room_qp *receiver)
 {
     struct room_qp *sender;
 
-    if (!move_can_receive(receiver) || receiver->type == IBV_QPT_UD)
+    if (!move_can_receive(receiver))
         return;
+    if (receiver->type == IBV_QPT_UD) {
+        datagram_ready(world, receiver);
+        return;
+    }
     sender = route_other_end(world, receiver);
     if (sender && sender->send.first)
         move_pump(world, sender);
@@ -413,6 +456,17 @@ void move_gone(struct vf_world *world, const struct room_qp *receiver)
     if (receiver->type != IBV_QPT_RC)
         return;
     sender = route_other_end(world, receiver);
-    if (sender && sender != receiver && sender->send.first)
+    /* Whoever is about to see to that may be none of the two: nothing but its
+     * waiting may change. */
+    if (sender && sender != receiver && sender->send.first &&
+        !ready_end(world, sender))
         move_pump(world, sender);
+}
+
+void move_posted(struct vf_world *world, struct room_qp *receiver)
+{
+    if (!receiver->awaited)
+        return;
+    receiver->awaited = false;
+    move_ready(world, receiver);
 }

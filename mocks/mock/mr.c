@@ -91,6 +91,12 @@ static int check_limit(const struct vf_device *device)
     return 0;
 }
 
+static uint64_t offsets(const struct vf_profile *profile)
+{
+    return profile->mr_offset_bits ? (UINT64_C(1) << profile->mr_offset_bits) - 1
+                                   : UINT64_MAX;
+}
+
 static uint32_t key_of(const struct room_region *region)
 {
     return region->object.index << 8 |
@@ -138,6 +144,8 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
         mr->room->address = (uintptr_t)address;
         mr->room->length = length;
         mr->room->access = access;
+        if (iova != (uintptr_t)address || length - 1 > offsets(profile))
+            world->view->room->shifted = true;
         mr->mr.lkey = mr->room->key;
         mr->mr.rkey = mr->room->key | VF_RKEY_BIT;
     }
@@ -163,6 +171,7 @@ int mock_dereg_mr(struct vf_object *object)
 
     room_enter(world);
     region->object.live = false;
+    mock_unbind_all(world, region);
     wait_for_copies(world, region);
     room_free(world, &region->object);
     object->device->state->mrs--;
@@ -245,6 +254,20 @@ struct vf_object *mock_window_of_key(const struct vf_machine *machine,
     return mock_owner(&window->object);
 }
 
+uint64_t mock_place(const struct vf_object *owner, const struct ibv_sge *sge)
+{
+    const struct room_region *region =
+        with_key(owner->machine->world->view, sge->lkey);
+    uint64_t offset;
+
+    if (!region || !region->object.live || region->window)
+        return sge->addr;
+    offset = sge->addr - region->iova;
+    if (offset < region->length)
+        offset &= offsets(owner->device->setup.profile);
+    return region->address + offset;
+}
+
 struct room_region *mock_region(struct vf_world *world,
                                 const struct room_qp *qp, uint32_t key,
                                 bool remote, uint64_t address, uint64_t length,
@@ -265,7 +288,7 @@ struct room_region *mock_region(struct vf_world *world,
         return NULL;
     if (region->window == IBV_MW_TYPE_2 && region->number != qp->number)
         return NULL;
-    start = address - region->iova;
+    start = address - (remote ? region->iova : region->address);
     *outside = start > region->length || length > region->length - start;
     return *outside ? NULL : region;
 }

@@ -19,7 +19,8 @@ static int take_window(struct vf_object *object, enum ibv_mw_type type)
         return ENOMEM;
     window->window = (uint8_t)type;
     window->domain = mock_domain(object->parent[0]);
-    window->key = window->object.index << 8 | (window->object.generation & 0x7f);
+    window->key =
+        window->object.index << 8 | (window->object.generation & 0x7f);
     mw->room = window;
     mw->mw.rkey = window->key;
     return 0;
@@ -53,6 +54,22 @@ void mock_unbind(struct vf_world *world, struct room_region *window)
     window->valid = false;
 }
 
+void mock_unbind_all(struct vf_world *world, const struct room_region *region)
+{
+    const struct room_process *process =
+        &world->view->room->processes[region->object.process];
+    uint32_t index = region->windows > 0 ? process->objects[ROOM_REGION] : 0;
+
+    while (index) {
+        struct room_region *window =
+            room_find(world->view, ROOM_REGION, index);
+
+        index = window->object.next;
+        if (window->window && window->under == region->object.index)
+            mock_unbind(world, window);
+    }
+}
+
 int mock_dealloc_mw(struct vf_object *object)
 {
     struct vf_world *world = object->machine->world;
@@ -72,46 +89,43 @@ int mock_dealloc_mw(struct vf_object *object)
 }
 
 static bool may_bind(const struct room_region *region,
-                     const struct room_work *work)
+                     const struct room_bind *bind)
 {
-    uint64_t start = work->bind.address - region->iova;
+    uint64_t start = bind->address - region->iova;
 
     if (!region->object.live || !region->valid ||
         !(region->access & IBV_ACCESS_MW_BIND))
         return false;
-    if (work->bind.access &
-            (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
+    if (bind->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
         !(region->access & IBV_ACCESS_LOCAL_WRITE))
         return false;
-    return start <= region->length &&
-           work->bind.length <= region->length - start;
+    return start <= region->length && bind->length <= region->length - start;
 }
 
 int mock_bind(struct vf_world *world, struct room_qp *qp,
-              const struct room_work *work)
+              const struct room_bind *bind)
 {
     struct room_region *window =
-        room_find(world->view, ROOM_REGION, work->bind.window);
+        room_find(world->view, ROOM_REGION, bind->window);
     struct room_region *region =
-        room_find(world->view, ROOM_REGION, work->bind.region);
+        room_find(world->view, ROOM_REGION, bind->region);
 
     if (!window || !window->object.live || window->domain != qp->domain)
         return IBV_WC_MW_BIND_ERR;
     if (window->window == IBV_MW_TYPE_2 && window->valid)
         return IBV_WC_MW_BIND_ERR; /* it has to be invalidated first */
-    if (work->bind.length > 0 && (!region || !may_bind(region, work)))
+    if (bind->length > 0 && (!region || !may_bind(region, bind)))
         return IBV_WC_MW_BIND_ERR;
     mock_unbind(world, window);
-    window->key = (window->key & ~KEY_TAG) | (work->bind.key & KEY_TAG);
-    if (work->bind.length == 0)
+    window->key = (window->key & ~KEY_TAG) | (bind->key & KEY_TAG);
+    if (bind->length == 0)
         return IBV_WC_SUCCESS; /* a window without length is closed */
-    window->under = work->bind.region;
+    window->under = bind->region;
     region->windows++;
-    window->address = region->address + (work->bind.address - region->iova);
-    window->iova =
-        work->bind.access & IBV_ACCESS_ZERO_BASED ? 0 : work->bind.address;
-    window->length = work->bind.length;
-    window->access = work->bind.access;
+    window->address = region->address + (bind->address - region->iova);
+    window->iova = bind->access & IBV_ACCESS_ZERO_BASED ? 0 : bind->address;
+    window->length = bind->length;
+    window->access = bind->access;
     window->number = qp->number;
     window->valid = true;
     return IBV_WC_SUCCESS;
@@ -120,8 +134,7 @@ int mock_bind(struct vf_world *world, struct room_qp *qp,
 bool mock_invalidate(struct vf_world *world, struct room_qp *qp, uint32_t key,
                      bool remote)
 {
-    struct room_region *region =
-        room_find(world->view, ROOM_REGION, key >> 8);
+    struct room_region *region = room_find(world->view, ROOM_REGION, key >> 8);
 
     if (!region || !region->object.live || region->domain != qp->domain ||
         !region->valid)

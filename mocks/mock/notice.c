@@ -19,7 +19,9 @@ static void put(struct vf_world *world, uint32_t number,
 
     if (process->event_tail - process->event_head >= ROOM_EVENTS)
         return; /* as a kernel does with a reader that never reads */
-    process->events[process->event_tail++ % ROOM_EVENTS] = *event;
+    process->events[process->event_tail % ROOM_EVENTS] = *event;
+    atomic_signal_fence(memory_order_seq_cst); /* should we die here */
+    process->event_tail++;
     notice_ring(world, number);
 }
 

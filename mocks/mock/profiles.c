@@ -47,6 +47,8 @@ const struct vf_profile vf_profile_thunderbolt = {
 
     .uc = true,                      /* TN3205: UC only */
     .unsupported_errno = EOPNOTSUPP, /* TN3205, mlx#4530: 102 on Darwin */
+    .mr_offset_bits = 32,            /* measured by others: a region past 2^32
+                                        bytes returns wrong data */
     .mr_page_aligned = true,         /* TN3205 */
     .page_size = 4096, /* Apple silicon's is 16 KiB; a program built for Linux
                           aligns to that system's pages */
@@ -78,6 +80,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_unroutable_errno = EINVAL,        /* mlx#3467 */
     .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
+    .rtr_stale_errno = EBUSY,              /* mlx#3467, mlx#3207: 16 */
     .rtr_needs_global = true,              /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
@@ -232,6 +235,8 @@ const struct vf_profile vf_profile_ideal = {
 
     .send_waits = true,
     .ud_wait_ms = 200,
+    .ud_packet_type = true,
+    .reset_drops = true,
     .recv_over_depth_refused = true,
 
     .send_key_status = IBV_WC_LOC_PROT_ERR,

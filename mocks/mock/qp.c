@@ -197,6 +197,8 @@ static int check_path(const struct vf_object *object,
     if (profile->rtr_unroutable_errno &&
         !route(object->device, &path->grh.dgid))
         return profile->rtr_unroutable_errno;
+    if (profile->rtr_stale_errno && object->device->state->kept_pds > 0)
+        return profile->rtr_stale_errno;
     return 0;
 }
 
@@ -283,6 +285,16 @@ static void enter_state(struct vf_world *world, struct room_qp *qp,
     }
 }
 
+/* Messages that wait in the room go to their places while the program still
+ * keeps these; or they go with their completions. */
+static void settle_completions(const struct vf_object *qp, struct vf_object *cq)
+{
+    if (qp->device->setup.profile->reset_drops)
+        mock_drop_completions(cq, room_of(qp)->number);
+    else
+        mock_harvest(cq);
+}
+
 int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
                    int mask)
 {
@@ -301,6 +313,10 @@ int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
             notice_object(world, &qp->object, IBV_EVENT_SQ_DRAINED);
     }
     room_leave(world);
+    if (!err && mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
+        settle_completions(object, object->parent[1]);
+        settle_completions(object, object->parent[2]);
+    }
     return err;
 }
 
@@ -350,15 +366,21 @@ void mock_drop_qp(struct vf_world *world, struct room_qp *qp)
     room_free(world, &qp->object);
 }
 
-/* Its completions stay where they are; what they need of it is taken now. */
+/* Its completions stay where they are; what they need of it is taken now: no
+ * more come once it has left RTR. */
 int mock_destroy_qp(struct vf_object *object)
 {
     struct vf_world *world = object->machine->world;
+    struct room_qp *qp = room_of(object);
 
+    room_enter(world);
+    qp->state = IBV_QPS_RESET;
+    move_settle(world, qp);
+    room_leave(world);
     mock_harvest(object->parent[1]);
     mock_harvest(object->parent[2]);
     room_enter(world);
-    mock_drop_qp(world, room_of(object));
+    mock_drop_qp(world, qp);
     room_leave(world);
     return 0;
 }

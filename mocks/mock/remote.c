@@ -7,10 +7,13 @@
  * A short message that its receiver has not taken yet is written to its place
  * first: what was sent before must be there before.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "mock/hold.h"
 #include "mock/mock.h"
+
+#define LOOKS 10000u /* at an entry, before its owner's life is asked after */
 
 static uint32_t wanted_access(enum ibv_wr_opcode opcode)
 {
@@ -25,21 +28,40 @@ static uint32_t wanted_access(enum ibv_wr_opcode opcode)
     }
 }
 
+/* Its owner copies it just now: not for long, unless it dies. */
+static void await_owner(const struct vf_world *world,
+                        const struct room_completion *entry, uint32_t process)
+{
+    pid_t pid = atomic_load(&world->view->room->processes[process].pid);
+
+    for (unsigned tries = 1;
+         atomic_load_explicit(&entry->work, memory_order_acquire) &
+         MOCK_WORK_OWNER;
+         tries++) {
+        if (tries % LOOKS == 0 && !vf_os_alive(pid))
+            return;
+        vf_os_pause();
+    }
+}
+
 /* The message in a completion that its owner has not taken. */
 static void settle_entry(struct vf_world *world, struct room_qp *qp,
                          struct room_completion *entry)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
-    if (work == 0 || work == MOCK_WORK_TAKEN || entry->qp != qp->object.index ||
-        !atomic_compare_exchange_strong_explicit(
-            &entry->work, &work, MOCK_WORK_TAKEN, memory_order_acquire,
-            memory_order_relaxed))
+    if (work == 0 || entry->qp != qp->object.index)
         return;
-    mock_unpack(world, qp, work, entry->wc.byte_len);
-    atomic_store_explicit(&entry->work, 0, memory_order_release);
+    if (!(work & MOCK_WORK_TAKEN) &&
+        atomic_compare_exchange_strong_explicit(
+            &entry->work, &work, work | MOCK_WORK_PEER, memory_order_acquire,
+            memory_order_relaxed))
+        mock_unpack(world, qp, entry, work);
+    else
+        await_owner(world, entry, qp->object.process);
 }
 
+/* underway may be too high after a death, never too low. */
 static void settle_messages(struct vf_world *world, struct room_qp *qp)
 {
     struct room_cq *cq = room_find(world->view, ROOM_CQ, qp->recv_cq);
@@ -52,9 +74,6 @@ static void settle_messages(struct vf_world *world, struct room_qp *qp)
     head = atomic_load_explicit(&cq->head, memory_order_acquire);
     for (; head != cq->tail; head++)
         settle_entry(world, qp, &ring[head & (cq->slots - 1)]);
-    while (atomic_load_explicit(&qp->underway, memory_order_acquire) > 0 &&
-           qp->object.live)
-        vf_os_pause(); /* the owner is at the last one */
 }
 
 static uint64_t place_in(const struct room_region *region, uint64_t address)
@@ -78,9 +97,9 @@ static int change_word(struct vf_world *world, struct room_work *sent,
         return err;
     is = was;
     if (sent->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
-        is += sent->remote.compare_add;
-    else if (was == sent->remote.compare_add)
-        is = sent->remote.swap;
+        is += mock_extra(sent)->remote.compare_add;
+    else if (was == mock_extra(sent)->remote.compare_add)
+        is = mock_extra(sent)->remote.swap;
     if (is != was)
         err = copy_out(world, process, place, &is, sizeof(is));
     if (!err)
@@ -117,7 +136,7 @@ static bool is_atomic(const struct room_work *work)
 }
 
 /* What the responder says: IBV_WC_SUCCESS, or what the sender hears. */
-static int check(struct vf_world *world, const struct room_work *sent,
+static int check(struct vf_world *world, struct room_work *sent,
                  struct room_qp *receiver, struct room_region **region)
 {
     uint32_t access = wanted_access((enum ibv_wr_opcode)sent->opcode);
@@ -130,27 +149,30 @@ static int check(struct vf_world *world, const struct room_work *sent,
     if (access != IBV_ACCESS_REMOTE_WRITE &&
         receiver->attr.max_dest_rd_atomic == 0)
         return IBV_WC_REM_INV_REQ_ERR;
-    if (is_atomic(sent) && (sent->remote.address % 8 || sent->length < 8))
+    if (is_atomic(sent) &&
+        (mock_extra(sent)->remote.address % 8 || sent->length < 8))
         return IBV_WC_REM_INV_REQ_ERR;
     if (length == 0)
         return IBV_WC_SUCCESS;
-    *region = mock_region(world, receiver, sent->rkey, true,
-                          sent->remote.address, length, access, &outside);
+    *region =
+        mock_region(world, receiver, mock_extra(sent)->rkey, true,
+                    mock_extra(sent)->remote.address, length, access, &outside);
     return *region ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
 }
 
 static int perform(struct vf_world *world, struct room_work *sent,
                    struct room_qp *receiver, struct room_region *region)
 {
-    uint64_t place = region ? place_in(region, sent->remote.address) : 0;
+    uint64_t place =
+        region ? place_in(region, mock_extra(sent)->remote.address) : 0;
     uint32_t process = receiver->object.process;
     int err;
 
     settle_messages(world, receiver);
     if (is_atomic(sent))
         return change_word(world, sent, process, place);
-    hold_receiver(world, receiver, sent);
-    if (region && world->view->shared)
+    hold_receiver(world, receiver, sent, sent->length);
+    if (region && world->view->shared && sent->length >= COPY_LONG)
         hold_region(world, region);
     err = carry(world, sent, process, place);
     hold_release(world);
@@ -174,6 +196,7 @@ enum move remote_move(struct vf_world *world, struct room_qp *sender,
     struct ibv_sge nothing = {0};
     struct room_region *region;
     uint32_t received = 0;
+    int err = 0;
     int status;
 
     if (!receiver)
@@ -184,9 +207,16 @@ enum move remote_move(struct vf_world *world, struct room_qp *sender,
         if (!received)
             return move_lost(world, sender, receiver);
     }
-    expire_set(world, sender, 0);
-    mock_take(world->view, &sender->send);
-    if (status == IBV_WC_SUCCESS && perform(world, sent, receiver, region) != 0)
+    move_take_send(world, sender);
+    if (status == IBV_WC_SUCCESS)
+        err = perform(world, sent, receiver, region);
+    if (err == ESRCH) {
+        hold_return_receive(world);
+        hold_return_send(world);
+        return sender->state == IBV_QPS_RTS ? move_lost(world, sender, NULL)
+                                            : MOVE_DONE;
+    }
+    if (err)
         status = IBV_WC_REM_ACCESS_ERR;
     if (received && status == IBV_WC_SUCCESS)
         move_land(world, sender, sent, receiver, received, &nothing);

@@ -1,6 +1,7 @@
 #include "mock/room.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -101,8 +102,9 @@ void room_reset(struct vf_world *world)
     room->waiting = 0;
     room->group_count = 0;
     room->domains = 0;
+    room->shifted = false;
     atomic_store_explicit(&room->deadline, 0, memory_order_relaxed);
-    memset(view->cache, 0, sizeof(view->cache));
+    memset(room->processes[0].cache, 0, sizeof(room->processes[0].cache));
     memset(room->spare, 0, sizeof(room->spare));
 }
 
@@ -146,7 +148,8 @@ static uint32_t carve(struct room *room, uint64_t granules)
     return (uint32_t)at;
 }
 
-/* Pieces that were given back are linked by their first bytes. */
+/* Pieces that were given back are linked by their first bytes. A process may
+ * die at any instruction: one word changes a list. */
 static uint32_t pop(const struct room_view *view, uint32_t *first)
 {
     uint32_t ref = *first;
@@ -159,19 +162,27 @@ static uint32_t pop(const struct room_view *view, uint32_t *first)
 static void push(const struct room_view *view, uint32_t *first, uint32_t ref)
 {
     memcpy(room_at(view, ref), first, sizeof(*first));
+    atomic_signal_fence(memory_order_seq_cst);
     *first = ref;
+}
+
+static struct room_cache *own_cache(const struct room_view *view, unsigned rank)
+{
+    return &view->room->processes[view->self].cache[rank];
 }
 
 uint32_t room_get(struct room_view *view, size_t size)
 {
     unsigned rank = class_of(size);
+    struct room_cache *cache;
     uint32_t ref;
 
     if (rank >= ROOM_CLASSES)
         return 0;
-    ref = pop(view, &view->cache[rank].first);
+    cache = own_cache(view, rank);
+    ref = pop(view, &cache->first);
     if (ref) {
-        view->cache[rank].count--;
+        cache->count--;
         return ref;
     }
     ref = pop(view, &view->room->spare[rank]);
@@ -181,13 +192,27 @@ uint32_t room_get(struct room_view *view, size_t size)
 void room_put(struct room_view *view, uint32_t ref, size_t size)
 {
     unsigned rank = class_of(size);
+    struct room_cache *cache = own_cache(view, rank);
 
-    if (view->entered && view->cache[rank].count >= CACHED) {
+    if (view->entered && cache->count >= CACHED) {
         push(view, &view->room->spare[rank], ref);
         return;
     }
-    push(view, &view->cache[rank].first, ref);
-    view->cache[rank].count++;
+    push(view, &cache->first, ref);
+    cache->count++;
+}
+
+void room_inherit(struct room_view *view, uint32_t process)
+{
+    struct room *room = view->room;
+
+    for (unsigned rank = 0; rank < ROOM_CLASSES; rank++) {
+        struct room_cache *cache = &room->processes[process].cache[rank];
+
+        while (cache->first)
+            push(view, &room->spare[rank], pop(view, &cache->first));
+        cache->count = 0;
+    }
 }
 
 static size_t stride(enum room_kind kind)
@@ -324,7 +349,7 @@ uint32_t room_number(struct room_view *view, struct room_qp *qp)
         if (machine->numbered[n % ROOM_NUMBERS])
             continue;
         machine->numbered[n % ROOM_NUMBERS] = qp->object.index;
-        return ROOM_FIRST_QP_NUMBER + n % 0xffff00;
+        return ROOM_FIRST_QP_NUMBER + n % 0xff0000; /* times ROOM_NUMBERS */
     }
     return 0;
 }

@@ -52,15 +52,15 @@
 #define ROOM_FIRST_QP_NUMBER 0x100u
 #define ROOM_PROCESSES 128u
 #define ROOM_EVENTS 256u /* async events that a process has not taken */
-#define ROOM_PARKED 8u /* messages of a process that wait, mock/park.h */
-#define ROOM_HELD 72u /* regions that one request can name */
+#define ROOM_PARKED 8u   /* messages of a process that wait, mock/park.h */
+#define ROOM_HELD 72u    /* regions that one request can name */
 #define ROOM_GROUPS 256u /* queue pairs in multicast groups */
 
 enum room_kind { ROOM_QP, ROOM_CQ, ROOM_SRQ, ROOM_REGION, ROOM_KINDS };
 
 /* Each object starts with this. */
 struct room_object {
-    uint32_t index; /* in the table of its kind, from 1 */
+    uint32_t index;          /* in the table of its kind, from 1 */
     uint32_t next, previous; /* of its process; free: next of those */
     uint8_t kind;
     bool live;
@@ -71,20 +71,18 @@ struct room_object {
     uintptr_t owner; /* its struct vf_object; for its own process only */
 };
 
-/* A work request on either queue. */
-struct room_work {
-    uint32_t next;
-    uint32_t size; /* bytes of this piece of memory */
-    uint64_t wr_id;
-    uint32_t length; /* bytes of all entries */
-    uint32_t slots;  /* places it takes in its queue */
-    uint32_t flags;  /* enum ibv_send_flags */
-    uint32_t imm;    /* as given, or the key to invalidate */
-    uint8_t opcode;  /* enum ibv_wr_opcode */
-    uint8_t entries;
-    uint16_t process; /* whose memory the entries mean */
+struct room_bind {
+    uint64_t address;
+    uint64_t length;
+    uint32_t window; /* index of the window's room_region */
+    uint32_t region;
+    uint32_t key; /* of type 2, the window's next one */
+    uint32_t access;
+};
+
+/* What some requests need besides their entries. */
+struct room_extra {
     uint32_t rkey;
-    uint32_t parked; /* where the message of a receive waits; 0: here */
     union {
         struct {
             uint64_t address;
@@ -96,15 +94,25 @@ struct room_work {
             uint32_t number;
             uint32_t key;
         } datagram;
-        struct {
-            uint64_t address;
-            uint64_t length;
-            uint32_t window; /* index of the window's room_region */
-            uint32_t region;
-            uint32_t key; /* of type 2, the window's next one */
-            uint32_t access;
-        } bind;
+        struct room_bind bind;
     };
+};
+
+/* A work request on either queue. A receive of one entry fills one cache line:
+ * a peer looks at no other. */
+struct room_work {
+    uint32_t next;
+    uint32_t size; /* bytes of this piece of memory */
+    uint64_t wr_id;
+    uint32_t length;  /* bytes of all entries */
+    uint32_t slots;   /* places it takes in its queue */
+    uint32_t flags;   /* enum ibv_send_flags */
+    uint32_t imm;     /* as given, or the key to invalidate */
+    uint32_t parked;  /* where the message of a receive waits; 0: here */
+    uint16_t process; /* whose memory the entries mean */
+    uint8_t opcode;   /* enum ibv_wr_opcode */
+    uint8_t entries;
+    bool extra;           /* a struct room_extra follows the entries */
     struct ibv_sge sge[]; /* then an inline request's bytes, or room for a
                              short message on its way */
 };
@@ -115,33 +123,39 @@ struct room_queue {
     uint32_t depth; /* granted */
 };
 
+/* In groups of cache lines: what is hardly ever written; what the owner writes
+ * with each send; what a peer writes with each message. */
 struct room_qp {
     struct room_object object;
     uint32_t number;
     uint8_t state; /* enum ibv_qp_state */
     uint8_t type;  /* enum ibv_qp_type */
     bool all_signaled;
-    bool rnr; /* what it waits for is a receive */
     uint32_t domain;
     uint32_t send_cq, recv_cq, srq; /* indices; srq 0: none */
-    uint32_t moving; /* process + 1 that moves its sends; 0: nobody does */
-    uint32_t landing;   /* messages that are being copied to it */
-    _Atomic uint32_t underway; /* landed, not yet in its program's memory */
-    int64_t deadline;   /* of the first send; 0: none */
+    struct ibv_qp_cap cap;          /* granted */
+    struct ibv_qp_attr attr;        /* what modify_qp has set so far */
+
+    _Alignas(64) struct room_queue send;
+    uint32_t moving;  /* process + 1 that moves its sends; 0: nobody does */
+    bool rnr;         /* what it waits for is a receive */
+    int64_t deadline; /* of the first send; 0: none */
     uint32_t later, sooner; /* queue pairs with a deadline */
-    struct room_queue send, recv;
-    struct ibv_qp_cap cap;   /* granted */
-    struct ibv_qp_attr attr; /* what modify_qp has set so far */
+
+    _Alignas(64) struct room_queue recv;
+    bool awaited;              /* a peer's send waits for a receive here */
+    uint32_t landing;          /* messages that are being copied to it */
+    _Atomic uint32_t underway; /* landed, not yet in its program's memory */
 };
 
 /* A completion on its way to its owner. */
 struct room_completion {
     struct ibv_wc wc;
-    uint32_t qp;        /* index */
+    uint32_t qp;           /* index */
     _Atomic uint32_t work; /* the receive, when its bytes lie in it */
-    int16_t fault;      /* of its machine's plan, + 1 */
-    uint8_t recv;       /* on which queue of qp */
-    uint8_t generation; /* of qp */
+    int16_t fault;         /* of its machine's plan, + 1 */
+    uint8_t recv;          /* on which queue of qp */
+    uint8_t generation;    /* of qp */
     _Atomic uint32_t turn; /* its place in the order of all; says: written */
 };
 
@@ -176,11 +190,11 @@ struct room_region {
     uint64_t iova;   /* what programs call its first byte */
     uint64_t length; /* a window that is not bound: 0 */
     uint64_t address;
-    uint8_t window; /* 0: a region, else enum ibv_mw_type */
-    bool valid;     /* not invalidated */
-    uint32_t under; /* a bound window's region, index */
+    uint8_t window;   /* 0: a region, else enum ibv_mw_type */
+    bool valid;       /* not invalidated */
+    uint32_t under;   /* a bound window's region, index */
     uint32_t windows; /* bound to this region */
-    uint32_t number; /* queue pair that a type 2 window is bound through */
+    uint32_t number;  /* queue pair that a type 2 window is bound through */
 };
 
 struct room_table {
@@ -198,10 +212,25 @@ struct room_machine {
 };
 
 struct room_event {
-    uintptr_t owner;  /* struct vf_object */
-    uint32_t type;    /* enum ibv_event_type */
-    uint8_t kind;     /* enum room_kind, or ROOM_KINDS: the port */
+    uintptr_t owner; /* struct vf_object */
+    uint32_t type;   /* enum ibv_event_type */
+    uint8_t kind;    /* enum room_kind, or ROOM_KINDS: the port */
     uint8_t device;
+};
+
+/* The message that a process moves just now: what is off its queues and not
+ * completed. Should it die, these go back (mock/hold.h). */
+struct room_move {
+    uint32_t sent, sender;       /* request and queue pair; 0: none */
+    uint32_t received, receiver; /* likewise */
+    uint32_t completed; /* whose completion is written now; 0: none's */
+    uint32_t cq, turn;  /* of that */
+};
+
+/* Pieces of memory of one size that were given back. */
+struct room_cache {
+    uint32_t first;
+    uint32_t count;
 };
 
 struct room_process {
@@ -209,12 +238,14 @@ struct room_process {
     uint8_t machine;
     bool copies_refused;
     uint32_t pds[VF_DEVICE_MAX]; /* that it holds of each device */
-    uint32_t landing; /* the queue pair that it copies to now */
+    uint32_t landing;            /* the queue pair that it copies to now */
+    struct room_move move;
+    struct room_cache cache[ROOM_CLASSES];
     uint32_t held;
-    uint32_t regions[ROOM_HELD]; /* that it copies to or from now */
+    uint32_t regions[ROOM_HELD];  /* that it copies to or from now */
     uint32_t objects[ROOM_KINDS]; /* lists, indices */
-    _Atomic uint32_t bell; /* counts what its attendant shall look at */
-    _Atomic uint32_t asleep; /* the attendant is */
+    _Atomic uint32_t bell;        /* counts what its attendant shall look at */
+    _Atomic uint32_t asleep;      /* the attendant is */
     uint32_t parked[ROOM_PARKED];
     _Atomic uint32_t parked_taken; /* a bit for each */
     uint32_t event_head, event_tail;
@@ -227,12 +258,14 @@ struct room {
     uint64_t granules;
     struct vf_lock lock;
     _Alignas(64) _Atomic int64_t deadline; /* earliest one; 0: none */
-    _Alignas(64) uint64_t used; /* granules given out */
+    _Alignas(64) uint64_t used;            /* granules given out */
     uint32_t spare[ROOM_CLASSES]; /* given back by processes with enough */
-    uint32_t waiting;  /* queue pairs with a deadline, soonest first */
-    uint32_t domains;  /* ever made: each has a number */
+    uint32_t waiting; /* queue pairs with a deadline, soonest first */
+    uint32_t domains; /* ever made: each has a number */
     uint32_t group_count;
     bool copy_twice;
+    bool shifted; /* there is a region whose bytes are not where their addresses
+                     say */
     struct {
         union ibv_gid gid;
         uint32_t qp;
@@ -251,10 +284,6 @@ struct room_view {
     size_t bytes; /* that are mapped */
     struct vf_lock_deaths deaths;
     bool entered;
-    struct {
-        uint32_t first;
-        uint32_t count;
-    } cache[ROOM_CLASSES]; /* memory that was given back here */
 };
 
 /* A private room for the world; 0 or an errno. */
@@ -277,7 +306,8 @@ static inline void *room_at(const struct room_view *view, uint32_t ref)
     return (unsigned char *)view->room + (uint64_t)ref * ROOM_GRANULE;
 }
 
-static inline uint32_t room_ref(const struct room_view *view, const void *memory)
+static inline uint32_t room_ref(const struct room_view *view,
+                                const void *memory)
 {
     return (uint32_t)(((uintptr_t)memory - (uintptr_t)view->room) /
                       ROOM_GRANULE);
@@ -287,6 +317,8 @@ static inline uint32_t room_ref(const struct room_view *view, const void *memory
 uint32_t room_get(struct room_view *view, size_t size);
 /* Gives it back, to this process; the room need not be entered. */
 void room_put(struct room_view *view, uint32_t ref, size_t size);
+/* What was given back to a process that is no more is everybody's. Entered. */
+void room_inherit(struct room_view *view, uint32_t process);
 
 /* A zeroed object of this process; NULL: out of memory. Entered. */
 void *room_new(struct vf_world *world, enum room_kind kind,

@@ -115,7 +115,7 @@ static bool any_cable(const struct vf_machine *machine)
     return false;
 }
 
-static bool reaches(const struct vf_device *from, const struct vf_device *to)
+bool route_reaches(const struct vf_device *from, const struct vf_device *to)
 {
     if (!mock_port_up(from) || !mock_port_up(to))
         return false;
@@ -132,7 +132,7 @@ struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid)
 {
     struct vf_device *to = named_device(from->machine->world, gid);
 
-    return to && reaches(from, to) ? to : NULL;
+    return to && route_reaches(from, to) ? to : NULL;
 }
 
 struct vf_device *route_lid(const struct vf_device *from, uint16_t lid)
@@ -146,7 +146,7 @@ struct vf_device *route_lid(const struct vf_device *from, uint16_t lid)
         device >= world->machines[machine].device_count)
         return NULL;
     to = world->machines[machine].devices[device].object->device;
-    return mock_lid(to) == lid && reaches(from, to) ? to : NULL;
+    return mock_lid(to) == lid && route_reaches(from, to) ? to : NULL;
 }
 
 /* Without a GID, a connection goes by LID. */

@@ -152,6 +152,18 @@ static bool take_place(struct room_view *view)
     return false;
 }
 
+/* What this process was before it became another program (exec): a kernel would
+ * have closed its devices. */
+static void bury_former_self(struct vf_world *world)
+{
+    struct room_view *view = world->view;
+
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
+        if (i != view->self && view->room->processes[i].machine < VF_MACHINE_MAX &&
+            atomic_load(&view->room->processes[i].pid) == (int32_t)getpid())
+            death_bury(world, i);
+}
+
 static int enter(struct vf_world *world, int machine)
 {
     struct room_view *view = world->view;
@@ -162,6 +174,7 @@ static int enter(struct vf_world *world, int machine)
         return ENOSPC;
     }
     room_enter(world);
+    bury_former_self(world);
     room->processes[view->self].machine =
         (uint8_t)(machine < 0 ? VF_MACHINE_MAX : machine);
     if (machine >= 0)
@@ -202,17 +215,25 @@ int share_open(struct vf_world *world, const char *path, int machine)
     return stand_in(world, memory, size, machine);
 }
 
+static bool has_place(const struct room_view *view)
+{
+    return view->shared && view->self < ROOM_PROCESSES &&
+           atomic_load(&view->room->processes[view->self].pid) == getpid();
+}
+
+void share_release(struct vf_world *world)
+{
+    if (has_place(world->view) && world->home >= 0)
+        vf_machine_end(world, world->home);
+}
+
 void share_close(struct vf_world *world)
 {
-    struct room_view *view = world->view;
-
-    if (!view->shared || view->self >= ROOM_PROCESSES ||
-        atomic_load(&view->room->processes[view->self].pid) != getpid())
+    if (!has_place(world->view))
         return;
-    if (world->home >= 0)
-        vf_machine_end(world, world->home);
+    share_release(world);
     room_enter(world);
-    death_bury(world, view->self);
+    death_bury(world, world->view->self);
     room_leave(world);
 }
 

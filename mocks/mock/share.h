@@ -53,7 +53,9 @@ struct share *share_of(const struct vf_world *world);
  * of this version, EINVAL no such machine.
  */
 int share_open(struct vf_world *world, const char *path, int machine);
-/* Gives the place back; what the process still holds is released. */
+/* Releases what the process still holds: nobody copies to or from it any more. */
+void share_release(struct vf_world *world);
+/* Releases it and gives the place back. */
 void share_close(struct vf_world *world);
 /* In a child after fork: the parent's place is not its own. */
 void share_forget(struct vf_world *world);

@@ -105,7 +105,8 @@ static void wake_queue_pairs(struct vf_object *srq)
 
     for (; qp; qp = qp->next)
         if (qp->parent[3] == srq)
-            move_ready(srq->machine->world, ((struct mock_qp *)qp->handle)->room);
+            move_posted(srq->machine->world,
+                        ((struct mock_qp *)qp->handle)->room);
 }
 
 int mock_post_srq_recv(struct vf_object *object, struct ibv_recv_wr *wr,
@@ -122,8 +123,8 @@ int mock_post_srq_recv(struct vf_object *object, struct ibv_recv_wr *wr,
 
         err = count++ < srq->recv.depth ? 0 : ENOMEM;
         if (!err)
-            err = mock_post_one_recv(object, &srq->recv, srq->max_sge, wr,
-                                     &work);
+            err =
+                mock_post_one_recv(object, &srq->recv, srq->max_sge, wr, &work);
         if (!work)
             continue;
         mock_put(world->view, &srq->recv, work);

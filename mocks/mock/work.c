@@ -7,7 +7,7 @@
 #include "mock/mock.h"
 
 /* Bytes of a short message that a receive has room for, in a shared room. */
-#define SHORT_MESSAGE 256u
+#define SHORT_MESSAGE 192u
 
 static uint32_t slots_for(const struct vf_profile *profile, uint64_t length)
 {
@@ -22,6 +22,20 @@ uint32_t mock_bytes_room(const struct room_work *work)
 {
     return work->size - (uint32_t)(offsetof(struct room_work, sge) +
                                    work->entries * sizeof(struct ibv_sge));
+}
+
+static bool needs_extra(const struct room_qp *qp, enum ibv_wr_opcode opcode)
+{
+    switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+        return qp->type == IBV_QPT_UD;
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_LOCAL_INV:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* A piece of memory for the request, its entries summed up; 0: err set. */
@@ -53,6 +67,8 @@ static uint32_t new_work(struct vf_object *owner, const struct ibv_sge *list,
     work->process = (uint16_t)view->self;
     if (entries > 0)
         memcpy(work->sge, list, (size_t)entries * sizeof(struct ibv_sge));
+    for (int i = 0; view->room->shifted && i < entries; i++)
+        work->sge[i].addr = mock_place(owner, &work->sge[i]);
     return ref;
 }
 
@@ -71,6 +87,18 @@ void mock_put(struct room_view *view, struct room_queue *queue, uint32_t ref)
     else
         queue->first = ref;
     queue->last = ref;
+    queue->slots += work->slots;
+}
+
+void mock_put_first(struct room_view *view, struct room_queue *queue,
+                    uint32_t ref)
+{
+    struct room_work *work = mock_work(view, ref);
+
+    work->next = queue->first;
+    if (!queue->first)
+        queue->last = ref;
+    queue->first = ref;
     queue->slots += work->slots;
 }
 
@@ -153,7 +181,8 @@ static int check_opcode(const struct vf_profile *profile, uint8_t type,
     }
 }
 
-static int check_send(const struct room_qp *qp, const struct vf_profile *profile,
+static int check_send(const struct room_qp *qp,
+                      const struct vf_profile *profile,
                       const struct ibv_send_wr *wr)
 {
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
@@ -166,44 +195,52 @@ static int check_send(const struct room_qp *qp, const struct vf_profile *profile
     return check_opcode(profile, qp->type, wr->opcode);
 }
 
-static void take_bind(struct vf_world *world, struct room_work *work,
-                      const struct ibv_send_wr *wr)
+static void take_bind(struct room_bind *taken, const struct ibv_send_wr *wr)
 {
     const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
     const struct mock_mw *mw = (const struct mock_mw *)wr->bind_mw.mw;
 
-    (void)world;
-    work->bind.window = mw->room->object.index;
-    work->bind.region =
+    taken->window = mw->room->object.index;
+    taken->region =
         info->mr ? ((const struct mock_mr *)info->mr)->room->object.index : 0;
-    work->bind.key = wr->bind_mw.rkey;
-    work->bind.address = info->addr;
-    work->bind.length = info->length;
-    work->bind.access = info->mw_access_flags;
+    taken->key = wr->bind_mw.rkey;
+    taken->address = info->addr;
+    taken->length = info->length;
+    taken->access = info->mw_access_flags;
+}
+
+static void take_address(struct room_extra *extra, const struct ibv_send_wr *wr)
+{
+    const struct mock_ah *ah = (const struct mock_ah *)wr->wr.ud.ah;
+
+    extra->datagram.gid = ah->attr.grh.dgid;
+    extra->datagram.number = wr->wr.ud.remote_qpn;
+    extra->datagram.key = wr->wr.ud.remote_qkey;
 }
 
 /* What the opcode needs besides its entries. */
-static void take_rest(struct vf_world *world, const struct room_qp *qp,
-                      struct room_work *work, const struct ibv_send_wr *wr)
+static void take_rest(struct room_work *work, const struct ibv_send_wr *wr)
 {
+    struct room_extra *extra = mock_extra(work);
+
     switch (wr->opcode) {
     case IBV_WR_RDMA_WRITE_WITH_IMM:
         work->imm = wr->imm_data;
         /* fallthrough */
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_READ:
-        work->remote.address = wr->wr.rdma.remote_addr;
-        work->rkey = wr->wr.rdma.rkey;
+        extra->remote.address = wr->wr.rdma.remote_addr;
+        extra->rkey = wr->wr.rdma.rkey;
         break;
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
-        work->remote.address = wr->wr.atomic.remote_addr;
-        work->remote.compare_add = wr->wr.atomic.compare_add;
-        work->remote.swap = wr->wr.atomic.swap;
-        work->rkey = wr->wr.atomic.rkey;
+        extra->remote.address = wr->wr.atomic.remote_addr;
+        extra->remote.compare_add = wr->wr.atomic.compare_add;
+        extra->remote.swap = wr->wr.atomic.swap;
+        extra->rkey = wr->wr.atomic.rkey;
         break;
     case IBV_WR_BIND_MW:
-        take_bind(world, work, wr);
+        take_bind(&extra->bind, wr);
         break;
     case IBV_WR_SEND_WITH_INV:
     case IBV_WR_LOCAL_INV:
@@ -211,12 +248,8 @@ static void take_rest(struct vf_world *world, const struct room_qp *qp,
         break;
     default:
         work->imm = wr->opcode == IBV_WR_SEND_WITH_IMM ? wr->imm_data : 0;
-        if (qp->type != IBV_QPT_UD)
-            break;
-        work->datagram.gid =
-            ((const struct mock_ah *)wr->wr.ud.ah)->attr.grh.dgid;
-        work->datagram.number = wr->wr.ud.remote_qpn;
-        work->datagram.key = wr->wr.ud.remote_qkey;
+        if (work->extra)
+            take_address(extra, wr);
     }
 }
 
@@ -226,16 +259,20 @@ static int post_one_send(struct vf_object *object, struct room_qp *qp,
     struct vf_world *world = object->machine->world;
     int err = check_send(qp, object->device->setup.profile, wr);
     bool inlined = wr->send_flags & IBV_SEND_INLINE;
+    bool extra = needs_extra(qp, wr->opcode);
+    uint32_t bytes = extra ? sizeof(struct room_extra) : 0;
     struct room_work *work;
     uint32_t ref;
 
     if (err)
         return err;
-    ref = new_work(object, wr->sg_list, wr->num_sge,
-                   inlined ? inline_bytes(wr) : 0, &err);
+    if (inlined)
+        bytes += inline_bytes(wr);
+    ref = new_work(object, wr->sg_list, wr->num_sge, bytes, &err);
     if (!ref)
         return err;
     work = mock_work(world->view, ref);
+    work->extra = extra;
     if (!fits(&qp->send, work)) {
         drop(world->view, ref);
         return ENOMEM;
@@ -243,7 +280,7 @@ static int post_one_send(struct vf_object *object, struct room_qp *qp,
     work->wr_id = wr->wr_id;
     work->flags = wr->send_flags;
     work->opcode = (uint8_t)wr->opcode;
-    take_rest(world, qp, work, wr);
+    take_rest(work, wr);
     if (inlined)
         take_inline(work, wr);
     if (qp->state == IBV_QPS_ERR)
@@ -339,7 +376,7 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
     }
     if (err)
         *bad = wr;
-    move_ready(world, qp);
+    move_posted(world, qp);
     room_leave(world);
     return err;
 }

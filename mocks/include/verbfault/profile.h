@@ -59,6 +59,8 @@ struct vf_profile {
     bool rc, uc, ud;
     bool srq, rdma, atomics, windows;
     int unsupported_errno; /* answer for a service that is not there */
+    uint8_t mr_offset_bits; /* of an offset into a region, so many bits count:
+                               past them it begins anew; 0: all count */
     bool mr_page_aligned;  /* reg_mr refuses an unaligned start */
     uint32_t page_size;
 
@@ -70,7 +72,12 @@ struct vf_profile {
                              and completes with success */
     uint32_t ud_wait_ms;  /* a UD send waits so long for a receive; then it is
                              lost and completes with success. 0: at once */
-    bool death_is_silent; /* a peer's death leaves posted work unanswered */
+    bool ud_packet_type;  /* sl of a datagram's completion says whether it came
+                             by IPv6 (1) or IPv4 (2), as mlx5's do: UCX goes by
+                             it */
+    bool reset_drops; /* a queue pair's move to RESET takes its completions out
+                         of their queues */
+    bool death_is_silent;     /* a peer's death leaves posted work unanswered */
     bool alloc_pd_needs_port; /* alloc_pd answers NULL while the port is down */
     bool recv_over_depth_refused; /* ENOMEM; else taken and lost */
     bool needs_cable;    /* reaches nothing but the other end of its cable */
@@ -109,6 +116,8 @@ struct vf_profile {
     int rtr_link_local_gid_errno; /* sgid_index names a link-local entry; 0:
                                      accepted */
     int rtr_empty_gid_errno;      /* sgid_index names an empty entry */
+    int rtr_stale_errno; /* a process died with a domain of the device, which is
+                            still taken (death_keeps_pd); 0: no matter */
     bool rtr_needs_global;        /* is_global 0 is refused with EINVAL */
 
     /* Other answers. */

@@ -1,0 +1,181 @@
+/*
+ * Completion queues: what is in one stays in order, whatever its size becomes,
+ * and an error says which request and which queue pair, and nothing else.
+ */
+#include "pair_support.h"
+
+static void complete(uint64_t first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(ask(&a, &b,
+                             (struct ask){.id = first + i,
+                                          .opcode = IBV_WR_RDMA_WRITE,
+                                          .length = 8}),
+                         0);
+}
+
+static void expect_in_order(uint64_t first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        expect_done(&a, first + i, IBV_WC_RDMA_WRITE);
+    expect_none(&a);
+}
+
+static void a_poll_takes_as_many_as_it_asks_for(void **state)
+{
+    struct ibv_wc wc[16];
+
+    pair_open(state, &usual);
+    complete(0, 10);
+    assert_int_equal(ibv_poll_cq(a.cq, 0, wc), 0);
+    assert_int_equal(ibv_poll_cq(a.cq, 4, wc), 4);
+    assert_int_equal(wc[3].wr_id, 3);
+    assert_int_equal(ibv_poll_cq(a.cq, 16, wc), 6);
+    assert_int_equal(wc[0].wr_id, 4);
+    assert_int_equal(wc[5].wr_id, 9);
+    assert_int_equal(ibv_poll_cq(a.cq, 16, wc), 0);
+    pair_end();
+}
+
+static void a_queue_that_grows_keeps_what_it_has(void **state)
+{
+    pair_open(state, &usual);
+    complete(0, 40);
+    assert_int_equal(ibv_resize_cq(a.cq, 200), 0);
+    assert_true(a.cq->cqe >= 200);
+    complete(40, 100);
+    expect_in_order(0, 140);
+    NOTHING_FOUND();
+    pair_end();
+}
+
+static void a_queue_that_shrinks_keeps_what_it_has(void **state)
+{
+    pair_open(state, &usual);
+    complete(0, 10);
+    assert_int_equal(ibv_resize_cq(a.cq, 12), 0);
+    assert_true(a.cq->cqe >= 12 && a.cq->cqe < 64);
+    expect_in_order(0, 10);
+    complete(10, 12);
+    expect_in_order(10, 12);
+    pair_end();
+}
+
+static void a_queue_does_not_shrink_below_what_it_has(void **state)
+{
+    int before;
+
+    pair_open(state, &usual);
+    before = a.cq->cqe;
+    complete(0, 40);
+    assert_int_equal(ibv_resize_cq(a.cq, 7), EINVAL);
+    assert_int_equal(a.cq->cqe, before);
+    expect_in_order(0, 40);
+    assert_int_equal(ibv_resize_cq(a.cq, 7), 0);
+    pair_end();
+}
+
+static void sizes_that_make_no_sense_are_refused(void **state)
+{
+    struct ibv_device_attr attr;
+
+    pair_open(state, &usual);
+    assert_int_equal(ibv_query_device(a.context, &attr), 0);
+    assert_int_equal(ibv_resize_cq(a.cq, 0), EINVAL);
+    assert_int_equal(ibv_resize_cq(a.cq, -1), EINVAL);
+    assert_int_equal(ibv_resize_cq(a.cq, attr.max_cqe + 1), EINVAL);
+    pair_end();
+}
+
+/* After an overflow the queue works on with what it kept. */
+static void a_queue_that_was_too_small_can_grow(void **state)
+{
+    int places;
+
+    pair_open(state, &usual);
+    assert_int_equal(ibv_resize_cq(a.cq, 3), 0);
+    places = a.cq->cqe;
+    complete(0, (unsigned)places + 2);
+    assert_int_equal(ibv_resize_cq(a.cq, 50), 0);
+    complete(100, 1);
+    for (int i = 0; i < places; i++) {
+        expect_done(&a, (uint64_t)i, IBV_WC_RDMA_WRITE);
+        if (i == 0)
+            FOUND("cq-overflow in poll_cq");
+    }
+    expect_done(&a, 100, IBV_WC_RDMA_WRITE);
+    pair_close();
+}
+
+static void sends_and_receives_may_have_queues_of_their_own(void **state)
+{
+    struct ibv_cq *sends, *receives;
+    struct ibv_wc wc;
+
+    pair_make(state, &usual);
+    sends = a.cq;
+    receives = ibv_create_cq(a.context, 16, NULL, NULL, 0);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    a.qp = ibv_create_qp(a.pd, &(struct ibv_qp_init_attr){
+                                   .send_cq = sends,
+                                   .recv_cq = receives,
+                                   .qp_type = IBV_QPT_RC,
+                                   .cap = {4, 4, 1, 1, 0}});
+    pair_connect(&usual);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(post_recv(&a, 2, 0, 64), 0);
+    assert_int_equal(
+        ask(&b, &a,
+            (struct ask){.id = 3, .opcode = IBV_WR_SEND, .length = 64}),
+        0);
+    complete(4, 1);
+    expect_done(&a, 4, IBV_WC_RDMA_WRITE);
+    expect_none(&a);
+    assert_int_equal(ibv_poll_cq(receives, 1, &wc), 1);
+    assert_int_equal(wc.wr_id, 1);
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    expect_none(&a);
+    assert_int_equal(ibv_poll_cq(receives, 1, &wc), 1);
+    assert_int_equal(wc.wr_id, 2);
+    assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_destroy_cq(receives), 0);
+    a.qp = pair_qp(&a, &usual, NULL);
+    pair_end();
+}
+
+static void an_error_says_which_request_and_no_more(void **state)
+{
+    struct ibv_wc wc;
+
+    pair_open(state, &usual);
+    assert_int_equal(post_recv(&a, UINT64_C(0x1234567890abcdef), 0, 64), 0);
+    assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
+    memset(&wc, 0xff, sizeof(wc));
+    assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 1);
+    assert_true(wc.wr_id == UINT64_C(0x1234567890abcdef));
+    assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(wc.qp_num, a.qp->qp_num);
+    assert_int_equal(wc.opcode, 0);
+    assert_int_equal(wc.byte_len, 0);
+    assert_int_equal(wc.wc_flags, 0);
+    assert_int_equal(wc.imm_data, 0);
+    assert_int_equal(wc.src_qp, 0);
+    pair_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(a_poll_takes_as_many_as_it_asks_for),
+        BOTH(a_queue_that_grows_keeps_what_it_has),
+        BOTH(a_queue_that_shrinks_keeps_what_it_has),
+        BOTH(a_queue_does_not_shrink_below_what_it_has),
+        BOTH(sizes_that_make_no_sense_are_refused),
+        BOTH(a_queue_that_was_too_small_can_grow),
+        BOTH(sends_and_receives_may_have_queues_of_their_own),
+        BOTH(an_error_says_which_request_and_no_more),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, stage_teardown);
+}
