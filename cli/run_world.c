@@ -198,6 +198,8 @@ static bool is_left_aside(const struct scn_statement *statement)
         return true;
     case SCN_LIBRARY:
         return statement->u.text.word[0] != '\0';
+    case SCN_FAULT: /* real processes have a heap of their own */
+        return statement->u.fault.verb == VF_VERB_alloc;
     default:
         return false;
     }
@@ -221,7 +223,9 @@ static void say_what_is_left_aside(const struct run_setup *setup)
         if (kinds[kind]) {
             fprintf(stderr, "%s%s%s", separator,
                     scn_kind_name((enum scn_kind)kind),
-                    kind == SCN_LIBRARY ? " without" : "");
+                    kind == SCN_LIBRARY ? " without"
+                    : kind == SCN_FAULT ? " alloc"
+                                        : "");
             separator = ", ";
         }
     fprintf(stderr, "\n");

@@ -32,12 +32,20 @@ elseif(VERBFAULT_SANITIZE STREQUAL "memory")
       "MemorySanitizer takes what an uninstrumented libjaccl writes for \
 uninitialised")
 else()
+  # Two compilers' sanitizers do not mix: clang's C++ for clang's C.
+  if(NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX}
+     AND CMAKE_C_COMPILER MATCHES "^(.*/)clang(-[0-9]+)?$")
+    set(NATIVE_CXX "${CMAKE_MATCH_1}clang++${CMAKE_MATCH_2}")
+    if(EXISTS "${NATIVE_CXX}")
+      set(CMAKE_CXX_COMPILER "${NATIVE_CXX}")
+    endif()
+  endif()
   enable_language(CXX)
   include(CheckLinkerFlag)
   include(CheckCXXSourceCompiles)
   check_linker_flag(CXX "LINKER:--wrap=free" NATIVE_LINKER_WRAPS)
   set(CMAKE_REQUIRED_INCLUDES ${JACCL_INCLUDE_DIR} ${VERBS_INCLUDE})
-  set(CMAKE_REQUIRED_LIBRARIES ${JACCL_LIBRARY} ${CMAKE_DL_LIBS})
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY) # compiles, links nothing
   set(CMAKE_REQUIRED_FLAGS "-std=c++20")
   check_cxx_source_compiles(
     "#include <jaccl/jaccl.h>
@@ -54,7 +62,7 @@ else()
      #endif"
     NATIVE_API_FITS)
   unset(CMAKE_REQUIRED_INCLUDES)
-  unset(CMAKE_REQUIRED_LIBRARIES)
+  unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
   unset(CMAKE_REQUIRED_FLAGS)
   if(NOT NATIVE_LINKER_WRAPS)
     set(VERBFAULT_NATIVE_WHY "this linker cannot --wrap functions")

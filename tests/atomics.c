@@ -87,7 +87,8 @@ static void a_swap_takes_place_when_it_compares(void **state)
     pair_end();
 }
 
-/* Both ends count in one word; a's own through a second queue pair to itself. */
+/* Both ends count in one word; a's own through a second queue pair to itself.
+ */
 static void none_is_lost_among_several(void **state)
 {
     struct ibv_qp *to_b;
@@ -103,15 +104,14 @@ static void none_is_lost_among_several(void **state)
         struct ibv_qp *kept = host->qp;
 
         host->qp = i % 2 ? to_self : to_b;
-        assert_int_equal(
-            ask(host, &b,
-                (struct ask){.id = i,
-                             .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
-                             .from = 1024,
-                             .at = 8,
-                             .length = 8,
-                             .compare_add = 1}),
-            0);
+        assert_int_equal(ask(host, &b,
+                             (struct ask){.id = i,
+                                          .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                          .from = 1024,
+                                          .at = 8,
+                                          .length = 8,
+                                          .compare_add = 1}),
+                         0);
         expect_done(host, i, IBV_WC_FETCH_ADD);
         seen[i] = word(host, 1024);
         host->qp = kept;
@@ -238,17 +238,17 @@ static void over_uc_there_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(an_add_gives_what_was_there),
-        BOTH(an_add_wraps_around),
-        BOTH(a_swap_takes_place_when_it_compares),
-        BOTH(none_is_lost_among_several),
-        BOTH(a_chain_of_them_is_in_order),
-        BOTH(an_odd_place_is_an_invalid_request),
-        BOTH(less_than_eight_bytes_are_an_invalid_request),
-        BOTH(a_key_without_the_right_is_refused),
-        BOTH(the_last_bytes_must_all_be_inside),
-        BOTH(a_queue_pair_without_the_right_refuses),
-        BOTH(over_uc_there_are_none),
+        EACH(an_add_gives_what_was_there),
+        EACH(an_add_wraps_around),
+        EACH(a_swap_takes_place_when_it_compares),
+        EACH(none_is_lost_among_several),
+        EACH(a_chain_of_them_is_in_order),
+        EACH(an_odd_place_is_an_invalid_request),
+        EACH(less_than_eight_bytes_are_an_invalid_request),
+        EACH(a_key_without_the_right_is_refused),
+        EACH(the_last_bytes_must_all_be_inside),
+        EACH(a_queue_pair_without_the_right_refuses),
+        EACH(over_uc_there_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

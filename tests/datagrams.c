@@ -57,8 +57,7 @@ static struct datagram for_b(uint64_t id, uint32_t length)
 
 static int throw_at(struct host *host, struct datagram what)
 {
-    struct ibv_sge sge = {(uintptr_t)host->memory, what.length,
-                          host->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)host->memory, what.length, host->mr->lkey};
     struct ibv_send_wr wr = {
         .wr_id = what.id,
         .sg_list = &sge,
@@ -311,13 +310,12 @@ static const union ibv_gid group = {
 
 static struct datagram for_group(uint64_t id, struct ibv_ah *ah)
 {
-    return (struct datagram){
-        .id = id,
-        .ah = ah,
-        .number = 0xffffff,
-        .qkey = QKEY,
-        .length = 10,
-        .opcode = IBV_WR_SEND};
+    return (struct datagram){.id = id,
+                             .ah = ah,
+                             .number = 0xffffff,
+                             .qkey = QKEY,
+                             .length = 10,
+                             .opcode = IBV_WR_SEND};
 }
 
 static void a_group_is_all_that_joined_it(void **state)
@@ -392,21 +390,21 @@ static void only_datagrams_join_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_datagram_says_where_it_is_from),
-        BOTH(the_header_leads_back),
-        BOTH(a_datagram_may_carry_a_number),
-        BOTH(the_key_must_be_the_receivers),
-        BOTH(a_key_with_the_high_bit_is_ones_own),
-        BOTH(without_a_receive_it_is_lost),
-        BOTH(to_nobody_it_is_lost),
-        BOTH(a_connected_queue_pair_takes_none),
-        BOTH(the_header_must_fit_too),
-        BOTH(the_longest_is_the_mtu),
-        BOTH(there_is_nothing_but_sends),
-        BOTH(a_queue_pair_talks_to_itself),
-        BOTH(a_group_is_all_that_joined_it),
-        BOTH(a_group_ends_where_the_way_ends),
-        BOTH(only_datagrams_join_groups),
+        EACH(a_datagram_says_where_it_is_from),
+        EACH(the_header_leads_back),
+        EACH(a_datagram_may_carry_a_number),
+        EACH(the_key_must_be_the_receivers),
+        EACH(a_key_with_the_high_bit_is_ones_own),
+        EACH(without_a_receive_it_is_lost),
+        EACH(to_nobody_it_is_lost),
+        EACH(a_connected_queue_pair_takes_none),
+        EACH(the_header_must_fit_too),
+        EACH(the_longest_is_the_mtu),
+        EACH(there_is_nothing_but_sends),
+        EACH(a_queue_pair_talks_to_itself),
+        EACH(a_group_is_all_that_joined_it),
+        EACH(a_group_ends_where_the_way_ends),
+        EACH(only_datagrams_join_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

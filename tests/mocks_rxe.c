@@ -580,7 +580,7 @@ static void reg_mr_of_read_only_memory_must_not_write(void **state)
     unsigned char *memory = open_real(2, PROT_READ);
 
     (void)state;
-#if defined(__linux__) || defined(__APPLE__)
+#if (defined(__linux__) || defined(__APPLE__)) && !defined(NO_MEMORY_RIGHTS)
     refuse_region(memory, 4096, IBV_ACCESS_LOCAL_WRITE, EFAULT);
     refuse_region(memory, 4096, IBV_ACCESS_MW_BIND, EFAULT);
     assert_int_equal(mprotect(memory, 4096, PROT_READ | PROT_WRITE), 0);
@@ -592,17 +592,18 @@ static void reg_mr_of_read_only_memory_must_not_write(void **state)
     close_real(memory, 2);
 }
 
-static void rereg_mr_of_no_memory_is_efault_too(void **state)
+/* rdma-core 44's provider has none. */
+static void rereg_mr_is_not_supported(void **state)
 {
-    unsigned char *memory = open_real(2, PROT_NONE);
-
     (void)state;
+    open_one();
     errno = 0;
     assert_int_equal(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
-                                  memory, 8192, 0),
+                                  a.memory, 64, 0),
                      IBV_REREG_MR_ERR_CMD);
-    assert_int_equal(errno, EFAULT);
-    close_real(memory, 2);
+    assert_int_equal(errno, EOPNOTSUPP);
+    NOTHING_FOUND();
+    host_end(&a);
 }
 
 /* A user that is not root, who may lock 16 pages. Two regions share a page:
@@ -871,10 +872,8 @@ static void netdev_down_and_up_are_port_events(void **state)
 
 static void write_with_a_bad_key_is_lost_with_success(void **state)
 {
-    struct ask what = {.id = 1,
-                       .opcode = IBV_WR_RDMA_WRITE,
-                       .length = 64,
-                       .rkey = 0x12380};
+    struct ask what = {
+        .id = 1, .opcode = IBV_WR_RDMA_WRITE, .length = 64, .rkey = 0x12380};
 
     (void)state;
     two_hosts(&vf_profile_rxe, &a, &b);
@@ -1017,12 +1016,14 @@ static void devices_without_cables_reach_each_other(void **state)
 }
 
 #define TEST(name) cmocka_unit_test(name)
+/* Also as between processes. */
+#define ANY(name) TEST(name), SHARED(name, rxe)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(receive_completion_has_opcode_length_and_grh),
-        TEST(error_completion_has_only_status_wr_id_and_qp_num),
+        ANY(receive_completion_has_opcode_length_and_grh),
+        ANY(error_completion_has_only_status_wr_id_and_qp_num),
         TEST(device_list_is_null_with_enosys_or_empty),
         TEST(create_cq_refuses_bad_sizes_and_vectors),
         TEST(cqe_rounds_up),
@@ -1037,36 +1038,36 @@ int main(void)
         TEST(init_refuses_port_two_and_takes_any_pkey),
         TEST(post_recv_needs_init),
         TEST(post_send_needs_rts),
-        TEST(posts_in_error_are_flushed),
-        TEST(full_receive_queue_is_enomem_at_the_first_not_taken),
-        TEST(long_send_chain_is_enomem_at_the_first_not_taken),
+        ANY(posts_in_error_are_flushed),
+        ANY(full_receive_queue_is_enomem_at_the_first_not_taken),
+        ANY(long_send_chain_is_enomem_at_the_first_not_taken),
         TEST(releasing_what_is_in_use_is_ebusy),
-        TEST(destroy_qp_forgets_its_receives),
-        TEST(close_device_takes_everything_with_it),
+        ANY(destroy_qp_forgets_its_receives),
+        ANY(close_device_takes_everything_with_it),
         TEST(exit_takes_everything_with_it),
-        TEST(region_released_under_a_receive_fails_on_arrival),
+        ANY(region_released_under_a_receive_fails_on_arrival),
         TEST(posts_in_the_wrong_state_leave_bad_wr),
         TEST(reg_mr_refuses_bad_lengths_and_access),
         TEST(reg_mr_of_no_memory_is_efault),
         TEST(reg_mr_of_unmapped_memory_is_efault),
         TEST(reg_mr_of_read_only_memory_must_not_write),
-        TEST(rereg_mr_of_no_memory_is_efault_too),
+        TEST(rereg_mr_is_not_supported),
         TEST(reg_mr_over_the_memory_lock_limit_is_enomem),
         TEST(reg_mr_takes_unaligned_and_repeated_ranges),
-        TEST(send_with_a_wrong_key_fails_its_queue_pair),
-        TEST(send_outside_its_region_is_a_protection_error),
-        TEST(receive_with_a_wrong_key_fails_on_arrival),
-        TEST(receive_with_another_domains_key_fails_on_arrival),
-        TEST(receive_without_local_write_fails_on_arrival),
-        TEST(send_without_a_receive_is_lost_with_success),
-        TEST(send_longer_than_the_receive_fails_the_receiver),
-        TEST(send_to_nobody_succeeds),
-        TEST(send_to_a_peer_in_init_succeeds),
+        ANY(send_with_a_wrong_key_fails_its_queue_pair),
+        ANY(send_outside_its_region_is_a_protection_error),
+        ANY(receive_with_a_wrong_key_fails_on_arrival),
+        ANY(receive_with_another_domains_key_fails_on_arrival),
+        ANY(receive_without_local_write_fails_on_arrival),
+        ANY(send_without_a_receive_is_lost_with_success),
+        ANY(send_longer_than_the_receive_fails_the_receiver),
+        ANY(send_to_nobody_succeeds),
+        ANY(send_to_a_peer_in_init_succeeds),
         TEST(full_completion_queue_loses_the_newest),
         TEST(full_completion_queue_is_told_for_each_loss),
         TEST(netdev_down_and_up_are_port_events),
-        TEST(write_with_a_bad_key_is_lost_with_success),
-        TEST(read_over_uc_is_a_local_error),
+        ANY(write_with_a_bad_key_is_lost_with_success),
+        ANY(read_over_uc_is_a_local_error),
         ON(rc_without_a_receive_is_rnr_retry_exceeded, rxe),
         ON(rc_too_long_is_a_remote_operation_error, rxe),
         ON(rc_with_a_bad_key_is_a_remote_access_error, rxe),

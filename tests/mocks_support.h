@@ -58,9 +58,10 @@ static struct {
     bool jumps;
     int64_t clock;
     bool memory_dead;
-    bool never_waits; /* calls that would wait answer at once */
-    bool real;        /* as in a real process: descriptors, and the kernel is
-                         asked about memory */
+    void (*share)(bool on); /* makes the room behave as a shared one */
+    bool never_waits;       /* calls that would wait answer at once */
+    bool real; /* as in a real process: descriptors, and the kernel is
+                  asked about memory */
     unsigned empties, changes, steps;
     int exits, hangs;
 } stage;
@@ -178,6 +179,8 @@ static inline void stage_clear(void)
     if (!stage.world)
         stage.world = vf_world_create();
     assert_non_null(stage.world);
+    if (stage.share)
+        stage.share(false);
     stage.finding_count = 0;
     stage.text_used = 0;
     stage.clock = 0;
@@ -200,6 +203,8 @@ static inline void stage_set_devices(const struct vf_device_setup *setup,
     if (machines == 2)
         assert_int_equal(
             vf_world_cable(stage.world, 0, setup->name, 1, setup->name), 0);
+    if (stage.share)
+        stage.share(true);
 }
 
 static inline void stage_set(const struct vf_profile *profile, int machines)

@@ -3,9 +3,12 @@
  * service and profile.
  *
  * A test is written once and runs over the profiles that have the whole of
- * verbs: BOTH(name) makes two tests of it, and the profile comes in through
- * *state. pair_open() starts the hosts, pair_connect() connects the queue
- * pairs that the test has made; what a test does not say is in `usual`.
+ * verbs: EACH(name) makes four tests of it, and the profile comes in through
+ * *state. Two of the four are run as between processes: the room behaves as if
+ * it were shared, so that completions go through rings and async events through
+ * the process's place in the room. pair_open() starts the hosts, pair_connect()
+ * connects the queue pairs that the test has made; what a test does not say is
+ * in `usual`.
  *
  * ask() posts one request of any opcode, described by what it is about; offsets
  * are into the hosts' memory, the remote one into the peer's.
@@ -16,6 +19,8 @@
 #include "mocks_support.h"
 
 #include <arpa/inet.h>
+
+#include "mock/mock.h"
 
 #define EVERY_ACCESS                                                           \
     (ALL_ACCESS | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
@@ -32,8 +37,8 @@ struct pair {
     int all_signaled;
     unsigned access; /* enum ibv_access_flags, of both */
     uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer;
-    uint8_t reads; /* outstanding READs and atomics, both ways */
-    uint32_t psn_ahead; /* by which the first sends are wrong */
+    uint8_t reads;       /* outstanding READs and atomics, both ways */
+    uint32_t psn_ahead;  /* by which the first sends are wrong */
     struct ibv_srq *srq; /* of b's */
 };
 
@@ -51,9 +56,8 @@ static const struct pair usual = {
     .reads = 4,
 };
 
-static inline struct ibv_qp *pair_qp(const struct host *host,
-                                     const struct pair *pair,
-                                     struct ibv_srq *srq)
+static inline struct ibv_qp *
+pair_qp(const struct host *host, const struct pair *pair, struct ibv_srq *srq)
 {
     struct ibv_qp_init_attr attr = {
         .send_cq = host->cq,
@@ -83,8 +87,8 @@ static inline int pair_init(struct ibv_qp *qp, const struct pair *pair)
     };
     int last = pair->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 
-    return ibv_modify_qp(
-        qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | last);
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | last);
 }
 
 static inline int pair_rtr(struct ibv_qp *qp, const struct pair *pair,
@@ -98,9 +102,8 @@ static inline int pair_rtr(struct ibv_qp *qp, const struct pair *pair,
         return to_state(qp, IBV_QPS_RTR);
     if (pair->type == IBV_QPT_UC)
         return ibv_modify_qp(qp, &attr, RTR_MASK);
-    return ibv_modify_qp(qp, &attr,
-                         RTR_MASK | IBV_QP_MAX_DEST_RD_ATOMIC |
-                             IBV_QP_MIN_RNR_TIMER);
+    return ibv_modify_qp(
+        qp, &attr, RTR_MASK | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
 static inline int pair_rts(struct ibv_qp *qp, const struct pair *pair)
@@ -142,6 +145,26 @@ static inline void pair_widen(struct host *host)
     assert_int_equal(ibv_destroy_qp(host->qp), 0);
     host->mr = ibv_reg_mr(host->pd, host->memory, MEMORY, EVERY_ACCESS);
     assert_non_null(host->mr);
+}
+
+static inline void pair_behave(bool shared)
+{
+    stage.world->view->shared = shared;
+}
+
+static inline int pair_share(void **state)
+{
+    (void)state;
+    stage.share = pair_behave;
+    return 0;
+}
+
+static inline int pair_unshare(void **state)
+{
+    (void)state;
+    stage.share = NULL;
+    pair_behave(false);
+    return 0;
 }
 
 /* Two hosts of the profile, without queue pairs. */
@@ -208,9 +231,8 @@ struct ask {
     uint64_t compare_add, swap;
 };
 
-static inline struct ibv_send_wr ask_wr(const struct host *peer,
-                                        const struct ask *ask,
-                                        struct ibv_sge *sge)
+static inline struct ibv_send_wr
+ask_wr(const struct host *peer, const struct ask *ask, struct ibv_sge *sge)
 {
     struct ibv_send_wr wr = {
         .wr_id = ask->id,
@@ -278,10 +300,19 @@ static inline void paint(unsigned char *bytes, size_t length, unsigned round)
         bytes[i] = (unsigned char)(i * 7 + (i >> 8) + round * 31 + 1);
 }
 
+/* What the attendant of the host's process would do. */
+static inline void pair_attend(const struct host *host)
+{
+    stage.world->home = host->machine;
+    notice_take(stage.world);
+    stage.world->home = -1;
+}
+
 static inline struct ibv_async_event async_event(const struct host *host)
 {
     struct ibv_async_event event;
 
+    pair_attend(host);
     assert_int_equal(ibv_get_async_event(host->context, &event), 0);
     return event;
 }
@@ -290,12 +321,22 @@ static inline void no_async_event(const struct host *host)
 {
     struct ibv_async_event event;
 
+    pair_attend(host);
     assert_int_equal(ibv_get_async_event(host->context, &event), -1);
     assert_int_equal(errno, EAGAIN);
 }
 
 #define ON(name, profile)                                                      \
-    {#name " (" #profile ")", name, NULL, NULL, (void *)&vf_profile_##profile}
+    {                                                                          \
+#name " (" #profile ")", name, NULL, NULL,                             \
+            (void *)&vf_profile_##profile                                      \
+    }
+#define SHARED(name, profile)                                                  \
+    {                                                                          \
+#name " (" #profile ", shared)", name, pair_share, pair_unshare,       \
+            (void *)&vf_profile_##profile                                      \
+    }
 #define BOTH(name) ON(name, ideal), ON(name, rxe)
+#define EACH(name) BOTH(name), SHARED(name, ideal), SHARED(name, rxe)
 
 #endif

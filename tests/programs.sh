@@ -233,23 +233,24 @@ if all; then
 fi
 
 # perftest: the last size of -a is 8 MiB; UD ends at the MTU
-perftest ' 8388608 ' ib_send_bw -c RC -a -n 50
-perftest ' 8388608 ' ib_write_lat -c UC -a -n 50
-perftest ' (1024|2048|4096) ' ib_send_bw -c UD -a -n 200
-perftest ' 8388608 ' ib_read_bw -a -n 50
-perftest ' 8 ' ib_atomic_lat -A CMP_AND_SWAP -n 200
-perftest ' (8|64|65536|2) ' ib_send_lat -e -n 200
+perftest ' 8388608 ' ib_send_bw -c RC -a -n 10
+perftest ' 2 ' ib_write_lat -c UC -n 50
+perftest ' (1024|2048|4096) ' ib_send_bw -c UD -n 200
+perftest ' 8388608 ' ib_read_bw -a -n 10
+perftest ' 8 ' ib_atomic_lat -A CMP_AND_SWAP -n 50
+perftest ' 2 ' ib_send_lat -e -n 100
 perftest ' 65536 ' ib_write_bw -q 8 -n 100
 if all; then
     for service in RC UC; do
-        for test in ib_send_bw ib_send_lat ib_write_bw ib_write_lat; do
-            perftest ' 8388608 ' $test -c $service -a -n 100
-        done
+        perftest ' 8388608 ' ib_send_bw -c $service -a -n 100
+        perftest ' 8388608 ' ib_write_bw -c $service -a -n 100
+        perftest ' 8388608 ' ib_send_lat -c $service -a -n 20
+        perftest ' 8388608 ' ib_write_lat -c $service -a -n 20
     done
     perftest ' (1024|2048|4096) ' ib_send_bw -c UD -a -n 1000
-    perftest ' (1024|2048|4096) ' ib_send_lat -c UD -a -n 1000
+    perftest ' (1024|2048|4096) ' ib_send_lat -c UD -a -n 100
     perftest ' 8388608 ' ib_read_bw -a -n 100
-    perftest ' 8388608 ' ib_read_lat -a -n 100
+    perftest ' 8388608 ' ib_read_lat -a -n 20
     for kind in FETCH_AND_ADD CMP_AND_SWAP; do
         perftest ' 8 ' ib_atomic_bw -A $kind -n 1000
         perftest ' 8 ' ib_atomic_lat -A $kind -n 1000
@@ -268,7 +269,9 @@ if all; then
     perftest ' 65536 ' ib_write_bw --post_list 16 -n 512
 fi
 
-# UCX
+# UCX. It takes the IPv4 address by itself, and drops datagrams that came by IPv4
+# unless the completion's sl says so, which it does not with soft-RoCE.
+[ "$profile" = ideal ] || export UCX_IB_GID_INDEX="$gid"
 alone 'ucx_info -d' 'Transport: rc_verbs' ucx_info -d
 for tls in rc_verbs,ud_verbs,self ud_verbs,self; do
     ucx "$tls" tag_lat -s 64 -n 1000
@@ -284,18 +287,20 @@ for tls in rc_verbs,ud_verbs,self ud_verbs,self; do
     ucx "$tls" ucp_cswap -s 8 -n 2000
 done
 
-# libfabric: an endpoint that needs no rdmacm
+# libfabric: an endpoint that needs no rdmacm. fi_pingpong opens an event queue
+# beside a bare datagram endpoint, and that asks for rdmacm; not so here.
 alone 'fi_info -p verbs' 'FI_EP_DGRAM' fi_info -p verbs
-fabric verbs dgram
 fabric 'verbs;ofi_rxd' rdm
 
 # Open MPI over UCX: both processes are on one rank, with one device
 if wanted 'mpirun exchange' && installed 'mpirun exchange' mpirun &&
     installed 'mpirun exchange' mpicc; then
     if mpicc -O1 -o exchange "$helpers/mpi/exchange.c" >out 2>&1; then
-        start 1 env UCX_TLS=rc_verbs,ud_verbs,self mpirun --allow-run-as-root \
-            --oversubscribe -n 2 --mca pml ucx --mca osc '^ucx,rdma' \
+        start 1 env UCX_TLS=rc_verbs,ud_verbs,self UCX_LOG_LEVEL=info \
+            mpirun --allow-run-as-root --oversubscribe -n 2 --mca pml ucx --mca osc '^ucx,rdma' \
             --mca pml_ucx_tls any --mca pml_ucx_devices any ./exchange
+        # UCX tells what carries the messages.
+        grep -q 'rc_verbs/' out || echo 'Unable to see rc_verbs' >>out
         judge 'mpirun exchange' '2 ranks: exact'
     else
         fail 'mpirun exchange' 'mpicc does not compile'
@@ -307,9 +312,11 @@ fi
 python=/usr/bin/python3
 suite=/usr/share/doc/rdma-core/tests
 modules='test_addr test_atomic test_cq test_cq_events test_cqex test_device
-    test_flow test_fork test_mr test_odp test_parent_domain test_pd test_qp
-    test_qpex test_rdmacm test_relaxed_ordering test_rss_traffic test_shared_pd
-    test_tag_matching'
+    test_fork test_mr test_pd test_qp test_qpex test_relaxed_ordering'
+# What they test, no device of the mock has.
+absent='test_flow test_odp test_parent_domain test_rdmacm test_rss_traffic
+    test_shared_pd test_tag_matching'
+all && modules="$modules $absent"
 # count WORD: how many tests the summary says are WORD
 count() {
     sed -n "s/.*[(, ]$1=\([0-9]*\).*/\1/p" out | tail -n 1

@@ -146,8 +146,7 @@ static void inline_bytes_are_those_of_the_post(void **state)
                              .sg_list = &sge,
                              .num_sge = 1,
                              .opcode = IBV_WR_SEND,
-                             .send_flags =
-                                 IBV_SEND_SIGNALED | IBV_SEND_INLINE};
+                             .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE};
     struct ibv_send_wr *bad;
     unsigned char bytes[64];
 
@@ -660,9 +659,9 @@ static void a_drained_queue_holds_its_sends(void **state)
     pair_open(state, &usual);
     assert_int_equal(post_recv(&b, 1, 0, 64), 0);
     assert_int_equal(post_recv(&a, 2, 0, 64), 0);
-    assert_int_equal(ibv_modify_qp(a.qp, &attr,
-                                   IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY),
-                     0);
+    assert_int_equal(
+        ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY),
+        0);
     event = async_event(&a);
     assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
     assert_ptr_equal(event.element.qp, a.qp);
@@ -709,39 +708,39 @@ static void what_was_set_can_be_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(sends_arrive_in_order_both_ways),
-        BOTH(receives_say_what_arrived),
-        BOTH(a_receiver_in_rtr_receives),
-        BOTH(entries_are_gathered_and_scattered),
-        BOTH(nothing_at_all_can_be_sent),
-        BOTH(inline_bytes_are_those_of_the_post),
-        BOTH(more_inline_than_granted_is_refused),
-        BOTH(only_what_asks_for_it_completes),
-        BOTH(a_queue_pair_may_signal_all),
-        BOTH(a_failure_completes_unasked),
-        BOTH(a_chain_is_taken_in_order),
-        BOTH(a_queue_pair_talks_to_itself),
-        BOTH(no_receive_fails_after_the_last_try),
-        BOTH(without_tries_it_fails_at_once),
-        BOTH(seven_tries_are_for_ever),
-        BOTH(a_receive_in_time_is_filled),
-        BOTH(nobody_there_fails_after_the_last_try),
-        BOTH(a_peer_in_the_wrong_state_is_nobody),
-        BOTH(a_peer_that_goes_is_noticed),
-        BOTH(a_peer_whose_port_goes_is_noticed),
-        BOTH(a_port_that_comes_back_in_time_is_no_failure),
-        BOTH(a_wrong_packet_number_is_never_answered),
-        BOTH(no_timeout_is_for_ever),
-        BOTH(a_peer_that_comes_in_time_is_served),
-        BOTH(too_long_a_send_fails_both_ends),
-        BOTH(a_receive_that_cannot_be_written_fails_both_ends),
-        BOTH(a_send_that_cannot_be_read_fails_its_own_end),
-        BOTH(an_error_flushes_in_order),
-        BOTH(a_full_send_queue_is_enomem),
-        BOTH(more_entries_than_granted_are_refused),
-        BOTH(a_reset_forgets_and_can_begin_again),
-        BOTH(a_drained_queue_holds_its_sends),
-        BOTH(what_was_set_can_be_read_back),
+        EACH(sends_arrive_in_order_both_ways),
+        EACH(receives_say_what_arrived),
+        EACH(a_receiver_in_rtr_receives),
+        EACH(entries_are_gathered_and_scattered),
+        EACH(nothing_at_all_can_be_sent),
+        EACH(inline_bytes_are_those_of_the_post),
+        EACH(more_inline_than_granted_is_refused),
+        EACH(only_what_asks_for_it_completes),
+        EACH(a_queue_pair_may_signal_all),
+        EACH(a_failure_completes_unasked),
+        EACH(a_chain_is_taken_in_order),
+        EACH(a_queue_pair_talks_to_itself),
+        EACH(no_receive_fails_after_the_last_try),
+        EACH(without_tries_it_fails_at_once),
+        EACH(seven_tries_are_for_ever),
+        EACH(a_receive_in_time_is_filled),
+        EACH(nobody_there_fails_after_the_last_try),
+        EACH(a_peer_in_the_wrong_state_is_nobody),
+        EACH(a_peer_that_goes_is_noticed),
+        EACH(a_peer_whose_port_goes_is_noticed),
+        EACH(a_port_that_comes_back_in_time_is_no_failure),
+        EACH(a_wrong_packet_number_is_never_answered),
+        EACH(no_timeout_is_for_ever),
+        EACH(a_peer_that_comes_in_time_is_served),
+        EACH(too_long_a_send_fails_both_ends),
+        EACH(a_receive_that_cannot_be_written_fails_both_ends),
+        EACH(a_send_that_cannot_be_read_fails_its_own_end),
+        EACH(an_error_flushes_in_order),
+        EACH(a_full_send_queue_is_enomem),
+        EACH(more_entries_than_granted_are_refused),
+        EACH(a_reset_forgets_and_can_begin_again),
+        EACH(a_drained_queue_holds_its_sends),
+        EACH(what_was_set_can_be_read_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

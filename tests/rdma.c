@@ -6,18 +6,14 @@
 
 static struct ask write_of(uint64_t id, size_t at, uint32_t length)
 {
-    return (struct ask){.id = id,
-                        .opcode = IBV_WR_RDMA_WRITE,
-                        .at = at,
-                        .length = length};
+    return (struct ask){
+        .id = id, .opcode = IBV_WR_RDMA_WRITE, .at = at, .length = length};
 }
 
 static struct ask read_of(uint64_t id, size_t at, uint32_t length)
 {
-    return (struct ask){.id = id,
-                        .opcode = IBV_WR_RDMA_READ,
-                        .at = at,
-                        .length = length};
+    return (struct ask){
+        .id = id, .opcode = IBV_WR_RDMA_READ, .at = at, .length = length};
 }
 
 static const uint32_t sizes[] = {1, 7, 4095, 4096, 4097, 40000};
@@ -187,11 +183,9 @@ static void a_write_overtakes_no_send(void **state)
 {
     pair_open(state, &usual);
     a.memory[0] = 1;
-    assert_int_equal(ask(&a, &b,
-                         (struct ask){.id = 1,
-                                      .opcode = IBV_WR_SEND,
-                                      .length = 8}),
-                     0);
+    assert_int_equal(
+        ask(&a, &b, (struct ask){.id = 1, .opcode = IBV_WR_SEND, .length = 8}),
+        0);
     assert_int_equal(ask(&a, &b, write_of(2, 100, 8)), 0);
     assert_int_equal(b.memory[100], 0);
     expect_none(&a);
@@ -200,6 +194,54 @@ static void a_write_overtakes_no_send(void **state)
     expect_done(&a, 2, IBV_WC_RDMA_WRITE);
     assert_int_equal(b.memory[100], 1);
     expect_done(&b, 3, IBV_WC_RECV);
+    pair_end();
+}
+
+/* Both ends' regions have addresses of their own choice. */
+static void regions_may_have_other_addresses(void **state)
+{
+    const uint64_t near = 0x10000, far = UINT64_C(0x7000000000);
+    struct ibv_sge sge;
+    struct ask what = write_of(1, 0, 0);
+    struct ibv_recv_wr recv = {.wr_id = 4, .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad_recv;
+    struct ibv_send_wr wr, *bad;
+    struct ibv_mr *from, *to;
+
+    pair_open(state, &usual);
+    paint(a.memory, MEMORY, 1);
+    from = ibv_reg_mr_iova(a.pd, a.memory, MEMORY, near, EVERY_ACCESS);
+    to = ibv_reg_mr_iova(b.pd, b.memory, MEMORY, far, EVERY_ACCESS);
+    wr = ask_wr(&b, &what, &sge);
+    wr.num_sge = 1;
+    wr.wr.rdma.remote_addr = far + 200;
+    wr.wr.rdma.rkey = to->rkey;
+    sge = (struct ibv_sge){near + 100, 64, from->lkey};
+    assert_int_equal(ibv_post_send(a.qp, &wr, &bad), 0);
+    expect_done(&a, 1, IBV_WC_RDMA_WRITE);
+    assert_memory_equal(b.memory + 200, a.memory + 100, 64);
+    wr.opcode = IBV_WR_RDMA_READ;
+    sge.addr = near + 1000;
+    assert_int_equal(ibv_post_send(a.qp, &wr, &bad), 0);
+    expect_done(&a, 1, IBV_WC_RDMA_READ);
+    assert_memory_equal(a.memory + 1000, a.memory + 100, 64);
+    sge = (struct ibv_sge){far + 8192, 64, to->lkey};
+    assert_int_equal(ibv_post_recv(b.qp, &recv, &bad_recv), 0);
+    sge = (struct ibv_sge){near + MEMORY - 64, 64, from->lkey};
+    wr.opcode = IBV_WR_SEND;
+    assert_int_equal(ibv_post_send(a.qp, &wr, &bad), 0);
+    expect_done(&a, 1, IBV_WC_SEND);
+    expect_done(&b, 4, IBV_WC_RECV);
+    assert_memory_equal(b.memory + 8192, a.memory + MEMORY - 64, 64);
+    NOTHING_FOUND();
+    sge.addr++;
+    assert_int_equal(ibv_post_send(a.qp, &wr, &bad), 0);
+    FOUND("sge-outside-mr in post_send");
+    expect_completion(&a, 1,
+                      (enum ibv_wc_status)((const struct vf_profile *)*state)
+                          ->send_range_status);
+    assert_int_equal(ibv_dereg_mr(from), 0);
+    assert_int_equal(ibv_dereg_mr(to), 0);
     pair_end();
 }
 
@@ -235,10 +277,10 @@ static void not_allowed(struct ask what)
 
 static void every_kind(void **state, void (*spoil)(struct ask *what))
 {
-    const struct ask kinds[] = {write_of(1, 0, 64), read_of(2, 0, 64),
-                                {.id = 3,
-                                 .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-                                 .length = 64}};
+    const struct ask kinds[] = {
+        write_of(1, 0, 64),
+        read_of(2, 0, 64),
+        {.id = 3, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .length = 64}};
 
     for (unsigned i = 0; i < 3; i++) {
         struct ask what = kinds[i];
@@ -305,11 +347,10 @@ static void a_key_gives_what_its_region_gives(void **state)
     static const struct {
         int access;
         enum ibv_wr_opcode opcode;
-    } rows[] = {{IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ,
-                 IBV_WR_RDMA_WRITE},
-                {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-                 IBV_WR_RDMA_READ},
-                {0, IBV_WR_RDMA_READ}};
+    } rows[] = {
+        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ, IBV_WR_RDMA_WRITE},
+        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, IBV_WR_RDMA_READ},
+        {0, IBV_WR_RDMA_READ}};
 
     for (unsigned i = 0; i < 3; i++) {
         struct ask what = {.id = 1, .opcode = rows[i].opcode, .length = 64};
@@ -363,8 +404,8 @@ static void a_queue_pair_gives_what_its_flags_give(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct pair pair = usual;
 
-        pair.access &= ~(unsigned)(i ? IBV_ACCESS_REMOTE_READ
-                                     : IBV_ACCESS_REMOTE_WRITE);
+        pair.access &=
+            ~(unsigned)(i ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE);
         pair_open(state, &pair);
         refused((struct ask){.id = 1, .opcode = opcodes[i], .length = 64},
                 IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
@@ -417,9 +458,8 @@ static void over_uc_a_write_lands(void **state)
     assert_int_equal(post_recv(&b, 3, 0, 0), 0);
     assert_int_equal(ask(&a, &b, what), 0);
     expect_done(&a, 2, IBV_WC_RDMA_WRITE);
-    assert_int_equal(ntohl(expect_done(&b, 3, IBV_WC_RECV_RDMA_WITH_IMM)
-                               .imm_data),
-                     7);
+    assert_int_equal(
+        ntohl(expect_done(&b, 3, IBV_WC_RECV_RDMA_WITH_IMM).imm_data), 7);
     assert_memory_equal(b.memory + 200, a.memory, 64);
     pair_end();
 }
@@ -461,29 +501,30 @@ static void over_uc_nothing_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(writes_land_where_they_should),
-        BOTH(reads_fetch_what_is_there),
-        BOTH(a_write_may_be_announced),
-        BOTH(an_announced_write_waits_for_a_receive),
-        BOTH(nothing_needs_no_key),
-        BOTH(entries_are_gathered_and_scattered),
-        BOTH(inline_bytes_are_those_of_the_post),
-        BOTH(requests_take_place_in_order),
-        BOTH(a_write_overtakes_no_send),
-        BOTH(a_key_of_nothing_is_refused),
-        BOTH(a_local_key_is_no_remote_one),
-        BOTH(one_byte_outside_is_outside),
-        BOTH(one_byte_before_is_outside),
-        BOTH(the_last_byte_is_inside),
-        BOTH(a_key_gives_what_its_region_gives),
-        BOTH(a_key_of_another_domain_is_refused),
-        BOTH(a_key_dies_with_its_region),
-        BOTH(a_queue_pair_gives_what_its_flags_give),
-        BOTH(a_peer_that_grants_no_reads_refuses_them),
-        BOTH(a_read_needs_local_write),
-        BOTH(over_uc_a_write_lands),
-        BOTH(over_uc_a_bad_key_is_lost_with_success),
-        BOTH(over_uc_nothing_is_read),
+        EACH(writes_land_where_they_should),
+        EACH(reads_fetch_what_is_there),
+        EACH(a_write_may_be_announced),
+        EACH(an_announced_write_waits_for_a_receive),
+        EACH(nothing_needs_no_key),
+        EACH(entries_are_gathered_and_scattered),
+        EACH(inline_bytes_are_those_of_the_post),
+        EACH(requests_take_place_in_order),
+        EACH(a_write_overtakes_no_send),
+        EACH(regions_may_have_other_addresses),
+        EACH(a_key_of_nothing_is_refused),
+        EACH(a_local_key_is_no_remote_one),
+        EACH(one_byte_outside_is_outside),
+        EACH(one_byte_before_is_outside),
+        EACH(the_last_byte_is_inside),
+        EACH(a_key_gives_what_its_region_gives),
+        EACH(a_key_of_another_domain_is_refused),
+        EACH(a_key_dies_with_its_region),
+        EACH(a_queue_pair_gives_what_its_flags_give),
+        EACH(a_peer_that_grants_no_reads_refuses_them),
+        EACH(a_read_needs_local_write),
+        EACH(over_uc_a_write_lands),
+        EACH(over_uc_a_bad_key_is_lost_with_success),
+        EACH(over_uc_nothing_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

@@ -60,11 +60,10 @@ static int post_shared(uint64_t id, size_t at, uint32_t length)
 
 static int send_from(struct host *host, uint64_t id, size_t from)
 {
-    return ask(host, &b,
-               (struct ask){.id = id,
-                            .opcode = IBV_WR_SEND,
-                            .from = from,
-                            .length = 64});
+    return ask(
+        host, &b,
+        (struct ask){
+            .id = id, .opcode = IBV_WR_SEND, .from = from, .length = 64});
 }
 
 static void expect_received(uint64_t id, const struct ibv_qp *qp)
@@ -350,21 +349,21 @@ static void an_announced_write_takes_a_receive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(all_take_from_one_queue),
-        BOTH(sends_wait_for_a_receive_of_the_queue),
-        BOTH(a_receive_may_have_several_entries),
-        BOTH(more_entries_than_granted_are_refused),
-        BOTH(a_full_queue_is_enomem_at_the_first_not_taken),
-        BOTH(its_queue_pairs_have_no_queue_of_their_own),
-        BOTH(it_cannot_go_before_its_queue_pairs),
-        BOTH(the_limit_is_told_once),
-        BOTH(a_limit_above_the_depth_is_refused),
-        BOTH(its_depth_can_change_but_not_below_what_it_holds),
-        BOTH(the_last_receive_of_a_failed_queue_pair_is_told),
-        BOTH(an_error_of_one_takes_one_receive),
-        BOTH(its_keys_are_those_of_its_domain),
-        BOTH(over_uc_it_works_as_well),
-        BOTH(an_announced_write_takes_a_receive),
+        EACH(all_take_from_one_queue),
+        EACH(sends_wait_for_a_receive_of_the_queue),
+        EACH(a_receive_may_have_several_entries),
+        EACH(more_entries_than_granted_are_refused),
+        EACH(a_full_queue_is_enomem_at_the_first_not_taken),
+        EACH(its_queue_pairs_have_no_queue_of_their_own),
+        EACH(it_cannot_go_before_its_queue_pairs),
+        EACH(the_limit_is_told_once),
+        EACH(a_limit_above_the_depth_is_refused),
+        EACH(its_depth_can_change_but_not_below_what_it_holds),
+        EACH(the_last_receive_of_a_failed_queue_pair_is_told),
+        EACH(an_error_of_one_takes_one_receive),
+        EACH(its_keys_are_those_of_its_domain),
+        EACH(over_uc_it_works_as_well),
+        EACH(an_announced_write_takes_a_receive),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

@@ -8,6 +8,10 @@
 #include "front/sanitize.h"
 #include "front/transition.h"
 
+/* How long a destroyed object's events may take to be acknowledged, in
+ * nanoseconds, until that is a finding. */
+#define ACK_PATIENCE INT64_C(2000000000)
+
 #define SAMPLES 8
 #define SAMPLE_STEP 4096
 
@@ -184,9 +188,9 @@ void vf_contract_childless(struct vf_call *call)
         (unsigned)(object->children - object->excused_children));
 }
 
-void vf_contract_acked(struct vf_call *call)
+/* Events that the program was given and has not acknowledged. */
+static int32_t unacked(const struct vf_object *object)
 {
-    const struct vf_object *object = call->object;
     uint32_t acked = 0, events = 0;
 
     if (object->kind == VF_KIND_CQ) {
@@ -201,10 +205,37 @@ void vf_contract_acked(struct vf_call *call)
         events = object->shadow.srq.events;
         acked = ((const struct ibv_srq *)object->handle)->events_completed;
     }
-    if ((int32_t)(events - acked) > 0)
+    return (int32_t)(events - acked);
+}
+
+/* rdma-core waits here for another thread, which has an event in hand, to
+ * acknowledge it: for ever, so that no event outlives its object. */
+static void wait_for_acks(struct vf_call *call)
+{
+    const struct vf_hooks *hooks = &call->world->hooks;
+    int64_t until;
+
+    if (!hooks->threads || !hooks->descriptors || !hooks->now ||
+        unacked(call->object) <= 0)
+        return;
+    until = hooks->now(hooks->context) + ACK_PATIENCE;
+    while (unacked(call->object) > 0 && hooks->now(hooks->context) < until)
+        if (!vf_call_wait(call)) {
+            call->answered = true; /* another thread has destroyed it */
+            call->err = EINVAL;
+            return;
+        }
+}
+
+void vf_contract_acked(struct vf_call *call)
+{
+    const struct vf_object *object = call->object;
+
+    wait_for_acks(call);
+    if (!call->answered && unacked(object) > 0)
         vf_contract_finding(call, false, "unacked-events",
                             "%u events of %s %u were got and not acknowledged",
-                            (unsigned)(events - acked),
+                            (unsigned)unacked(object),
                             vf_kind_word((enum vf_kind)object->kind),
                             (unsigned)object->id);
 }

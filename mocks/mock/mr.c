@@ -20,8 +20,7 @@ static int check_access(unsigned access)
 }
 
 /* What makes a kernel pin pages to be written to. */
-#define WRITES                                                                 \
-    (IBV_ACCESS_LOCAL_WRITE | NEEDS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
+#define WRITES (IBV_ACCESS_LOCAL_WRITE | NEEDS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
 
 /* The kernel knows what is mapped; it is asked in real processes only, so that
  * a simulated run is the same on every machine. */
@@ -93,8 +92,9 @@ static int check_limit(const struct vf_device *device)
 
 static uint64_t offsets(const struct vf_profile *profile)
 {
-    return profile->mr_offset_bits ? (UINT64_C(1) << profile->mr_offset_bits) - 1
-                                   : UINT64_MAX;
+    return profile->mr_offset_bits
+               ? (UINT64_C(1) << profile->mr_offset_bits) - 1
+               : UINT64_MAX;
 }
 
 static uint32_t key_of(const struct room_region *region)
@@ -128,6 +128,7 @@ static int take_region(struct vf_object *object, const void *address,
 int mock_reg_mr(struct vf_object *object, void *address, size_t length,
                 uint64_t iova, unsigned access)
 {
+    const struct vf_profile *profile = object->device->setup.profile;
     struct vf_world *world = object->machine->world;
     struct mock_mr *mr = object->handle;
     int err = check_access(access);
@@ -164,6 +165,17 @@ static void wait_for_copies(struct vf_world *world,
     }
 }
 
+/* Short messages that have landed and wait to be taken go to their places while
+ * these are still there: once a region is given back, its memory may be, too.
+ * Not entered. */
+static void settle_arrived(const struct vf_machine *machine)
+{
+    struct vf_object *cq = machine->live[VF_KIND_CQ];
+
+    for (; cq; cq = cq->next)
+        mock_harvest(cq);
+}
+
 int mock_dereg_mr(struct vf_object *object)
 {
     struct vf_world *world = object->machine->world;
@@ -176,6 +188,7 @@ int mock_dereg_mr(struct vf_object *object)
     room_free(world, &region->object);
     object->device->state->mrs--;
     room_leave(world);
+    settle_arrived(object->machine);
     return 0;
 }
 
@@ -185,8 +198,11 @@ int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
     struct vf_world *world = object->machine->world;
     struct mock_mr *mr = object->handle;
     struct room_region *region = mr->room;
+    const struct vf_profile *profile = object->device->setup.profile;
     int err = flags & IBV_REREG_MR_CHANGE_ACCESS ? check_access(access) : 0;
 
+    if (!profile->rereg)
+        return profile->unsupported_errno;
     if (!err && flags & IBV_REREG_MR_CHANGE_TRANSLATION)
         err = check_range(object, address, length,
                           flags & IBV_REREG_MR_CHANGE_ACCESS ? access
@@ -212,6 +228,7 @@ int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
     mr->mr.lkey = region->key;
     mr->mr.rkey = region->key | VF_RKEY_BIT;
     room_leave(world);
+    settle_arrived(object->machine);
     return 0;
 }
 

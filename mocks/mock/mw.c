@@ -61,8 +61,7 @@ void mock_unbind_all(struct vf_world *world, const struct room_region *region)
     uint32_t index = region->windows > 0 ? process->objects[ROOM_REGION] : 0;
 
     while (index) {
-        struct room_region *window =
-            room_find(world->view, ROOM_REGION, index);
+        struct room_region *window = room_find(world->view, ROOM_REGION, index);
 
         index = window->object.next;
         if (window->window && window->under == region->object.index)

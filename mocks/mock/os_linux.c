@@ -255,7 +255,8 @@ static int next_address(struct maps *maps, uintptr_t *address)
 
     *address = 0;
     while ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
-        *address = *address << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        *address =
+            *address << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
         c = next_character(maps);
     }
     return c;

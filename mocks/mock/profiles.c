@@ -46,6 +46,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
 
     .uc = true,                      /* TN3205: UC only */
+    .rereg = true,                   /* inferred */
     .unsupported_errno = EOPNOTSUPP, /* TN3205, mlx#4530: 102 on Darwin */
     .mr_offset_bits = 32,            /* measured by others: a region past 2^32
                                         bytes returns wrong data */
@@ -80,7 +81,8 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_unroutable_errno = EINVAL,        /* mlx#3467 */
     .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
-    .rtr_stale_errno = EBUSY,              /* mlx#3467, mlx#3207: 16 */
+    .rtr_stale_errno = 0, /* mlx#3467, mlx#3207: EBUSY (16), after some crashes;
+                             after most a new start works */
     .rtr_needs_global = true,              /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
@@ -143,6 +145,7 @@ const struct vf_profile vf_profile_rxe = {
     .rdma = true,
     .atomics = true,
     .windows = true,
+    .rereg = false, /* rdma-core 44's rxe has none */
     .unsupported_errno = EOPNOTSUPP, /* measured: RAW_PACKET */
     .mr_page_aligned = false,        /* measured */
     .page_size = 4096,
@@ -230,6 +233,7 @@ const struct vf_profile vf_profile_ideal = {
     .rdma = true,
     .atomics = true,
     .windows = true,
+    .rereg = true,
     .unsupported_errno = EOPNOTSUPP,
     .page_size = 4096,
 

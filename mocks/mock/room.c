@@ -16,7 +16,9 @@
 #endif
 
 #define PRIVATE_BYTES ((size_t)1 << 30)
-#define CACHED 256u /* pieces of a size that a process keeps for itself */
+#define USED_NUMBERS 0xff0000u /* of 24 bits, a multiple of ROOM_NUMBERS */
+#define CACHED 256u    /* pieces of a size that a process keeps for itself, */
+#define CACHED_RANK 5u /* up to 2 KiB; what is larger is everybody's */
 
 static const size_t sizes[ROOM_KINDS] = {
     [ROOM_QP] = sizeof(struct room_qp),
@@ -194,7 +196,7 @@ void room_put(struct room_view *view, uint32_t ref, size_t size)
     unsigned rank = class_of(size);
     struct room_cache *cache = own_cache(view, rank);
 
-    if (view->entered && cache->count >= CACHED) {
+    if (view->entered && (cache->count >= CACHED || rank > CACHED_RANK)) {
         push(view, &view->room->spare[rank], ref);
         return;
     }
@@ -271,8 +273,7 @@ static void link_object(struct room_view *view, struct room_object *object)
 {
     struct room_process *process = &view->room->processes[object->process];
     enum room_kind kind = (enum room_kind)object->kind;
-    struct room_object *first =
-        room_find(view, kind, process->objects[kind]);
+    struct room_object *first = room_find(view, kind, process->objects[kind]);
 
     object->previous = 0;
     object->next = process->objects[kind];
@@ -349,7 +350,7 @@ uint32_t room_number(struct room_view *view, struct room_qp *qp)
         if (machine->numbered[n % ROOM_NUMBERS])
             continue;
         machine->numbered[n % ROOM_NUMBERS] = qp->object.index;
-        return ROOM_FIRST_QP_NUMBER + n % 0xff0000; /* times ROOM_NUMBERS */
+        return ROOM_FIRST_QP_NUMBER + n % USED_NUMBERS;
     }
     return 0;
 }

@@ -159,7 +159,8 @@ static void bury_former_self(struct vf_world *world)
     struct room_view *view = world->view;
 
     for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
-        if (i != view->self && view->room->processes[i].machine < VF_MACHINE_MAX &&
+        if (i != view->self &&
+            view->room->processes[i].machine < VF_MACHINE_MAX &&
             atomic_load(&view->room->processes[i].pid) == (int32_t)getpid())
             death_bury(world, i);
 }

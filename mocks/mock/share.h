@@ -53,7 +53,8 @@ struct share *share_of(const struct vf_world *world);
  * of this version, EINVAL no such machine.
  */
 int share_open(struct vf_world *world, const char *path, int machine);
-/* Releases what the process still holds: nobody copies to or from it any more. */
+/* Releases what the process still holds: nobody copies to or from it any more.
+ */
 void share_release(struct vf_world *world);
 /* Releases it and gives the place back. */
 void share_close(struct vf_world *world);

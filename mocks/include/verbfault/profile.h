@@ -58,6 +58,7 @@ struct vf_profile {
     /* Services. */
     bool rc, uc, ud;
     bool srq, rdma, atomics, windows;
+    bool rereg; /* rereg_mr */
     int unsupported_errno; /* answer for a service that is not there */
     uint8_t mr_offset_bits; /* of an offset into a region, so many bits count:
                                past them it begins anew; 0: all count */
