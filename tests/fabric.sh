@@ -48,26 +48,52 @@ reduce() {
     fi
 }
 for mode in send events write mesh; do
-    reduce 2 ideal $mode
-    reduce 5 rxe $mode
-    reduce 3 ideal $mode --copy-twice
+    reduce 2 ideal "$mode"
+    reduce 5 rxe "$mode"
+    reduce 3 ideal "$mode" --copy-twice
 done
 if [ -n "${FABRIC_ALL-}" ]; then
     for mode in send events write mesh; do
-        reduce 64 ideal $mode
-        reduce 64 rxe $mode
+        reduce 64 ideal "$mode"
+        reduce 64 rxe "$mode"
     done
 else
     reduce 64 ideal send
     reduce 64 rxe events
 fi
 
+# ---- hard times ------------------------------------------------------------
+
+# storm RANKS MODE COUNT
+storm() {
+    ranks=$1
+    shift
+    for copy in '' --copy-twice; do
+        run -n "$ranks" ${copy:+"$copy"} -- \
+            "$programs/run_storm" "$1" board "$2"
+        if [ $got = 0 ] && [ "$(grep -c '\] well$' out)" = "$ranks" ]; then
+            good
+        else
+            bad "$1 $2 $copy: exit $got"
+        fi
+    done
+}
+storm 3 events 3000
+storm 2 churn 60
+storm 3 shared 2000
+storm 2 threads 100
+storm 2 forks 3
+storm 2 closed 10
+for _ in 1 2 3; do
+    storm 2 exits 1
+done
+
 # ---- deaths ----------------------------------------------------------------
 
 # What could be left behind.
 belongings() {
-    ls /dev/shm "$scratch/tmp" 2>/dev/null | grep -i verbfault
-    ls "$scratch/tmp"
+    find /dev/shm -name 'verbfault*' 2>/dev/null
+    find "$scratch/tmp" -mindepth 1
     grep -lzxF "$mark" /proc/[0-9]*/environ 2>/dev/null
     grep -i verbfault /proc/net/unix
 }
@@ -84,7 +110,7 @@ die() {
     esac
     copy=
     [ $(($1 / 5 % 2)) = 0 ] || copy=--copy-twice
-    run -n 3 $copy -- "$programs/run_crasher" board $how $when
+    run -n 3 ${copy:+"$copy"} -- "$programs/run_crasher" board "$how" "$when"
     left=$(belongings)
     if [ "$(grep -c '^\[[12]\] survived$' out)" != 2 ]; then
         bad "death $1 ($how $when $copy): the others do not survive"

@@ -8,6 +8,10 @@
 #include "front/provider.h"
 #include "front/world_private.h"
 
+/* Libraries of other devices look past its end for a table of functions, to
+ * see whether it is theirs (mlx5dv_is_supported): they find zeros. */
+#define DEVICE_BYTES (sizeof(struct ibv_device) + 128)
+
 #ifndef MAP_ANONYMOUS
 #define MAP_ANONYMOUS MAP_ANON
 #endif
@@ -178,8 +182,7 @@ int vf_machine_add_device(struct vf_world *world, int machine,
     device->setup.name[VF_NAME_MAX - 1] = '\0';
     device->machine = owner;
     device->index = owner->device_count;
-    device->object =
-        vf_object_new(owner, VF_KIND_DEVICE, sizeof(struct ibv_device), 0);
+    device->object = vf_object_new(owner, VF_KIND_DEVICE, DEVICE_BYTES, 0);
     if (!device->object)
         return -1;
     device->object->device = device;

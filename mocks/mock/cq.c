@@ -207,8 +207,7 @@ static uint32_t signaled_sends(const struct room_view *view,
     uint32_t count = 0;
 
     for (uint32_t i = qp->send.first; i; i = mock_work(view, i)->next)
-        if (qp->all_signaled ||
-            mock_work(view, i)->flags & IBV_SEND_SIGNALED)
+        if (qp->all_signaled || mock_work(view, i)->flags & IBV_SEND_SIGNALED)
             count++;
     return count;
 }

@@ -1,7 +1,7 @@
 /*
- * Deadlines: how long an RC sender tries again, and a UD send waits. Queue pairs that have one
- * stand in a list, soonest first. Whoever looks at the clock ends what is over,
- * whosever it is.
+ * Deadlines: how long an RC sender tries again, and a UD send waits. Queue
+ * pairs that have one stand in a list, soonest first. Whoever looks at the
+ * clock ends what is over, whosever it is.
  */
 #include "mock/mock.h"
 
@@ -85,8 +85,7 @@ void expire_set(struct vf_world *world, struct room_qp *qp, int64_t when)
 /* Tried often enough. */
 static void end(struct vf_world *world, struct room_qp *qp)
 {
-    int status =
-        qp->rnr ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR;
+    int status = qp->rnr ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR;
 
     expire_set(world, qp, 0);
     if (!qp->send.first || qp->state != IBV_QPS_RTS)

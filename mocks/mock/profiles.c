@@ -83,7 +83,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
     .rtr_stale_errno = 0, /* mlx#3467, mlx#3207: EBUSY (16), after some crashes;
                              after most a new start works */
-    .rtr_needs_global = true,              /* inferred */
+    .rtr_needs_global = true, /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
     .null_address_errno = EINVAL, /* inferred */
@@ -145,7 +145,7 @@ const struct vf_profile vf_profile_rxe = {
     .rdma = true,
     .atomics = true,
     .windows = true,
-    .rereg = false, /* rdma-core 44's rxe has none */
+    .rereg = false,                  /* rdma-core 44's rxe has none */
     .unsupported_errno = EOPNOTSUPP, /* measured: RAW_PACKET */
     .mr_page_aligned = false,        /* measured */
     .page_size = 4096,
