@@ -83,7 +83,8 @@ const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
 {
-    return "quarantine_size_mb=1:detect_stack_use_after_return=0";
+    return "quarantine_size_mb=1:detect_stack_use_after_return=0:"
+           "allocator_may_return_null=1";
 }
 
 static void set_up(void)

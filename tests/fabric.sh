@@ -104,7 +104,7 @@ die() {
     case $(($1 % 5)) in
     0) how=segv ;;
     1) how=abort ;;
-    2) how=exit ;;
+    2) how="exit" ;;
     3) how=quiet ;;
     4) how=kill when=$((seed * 5 % 60000)) ;;
     esac
@@ -121,8 +121,8 @@ die() {
     fi
 }
 number=$first
-while [ $number -lt $((first + crashes)) ]; do
-    die $number
+while [ "$number" -lt $((first + crashes)) ]; do
+    die "$number"
     number=$((number + 1))
 done
 

@@ -18,15 +18,18 @@
 #include "mock/os.h"
 #include "mock/share.h"
 
-/* Empty polls in a row before the processor is offered to others. */
-#define EMPTY_POLLS 128u
+/* Empty polls from one look to the next, and looks that see no other call,
+ * before the processor is offered to others. */
+#define EMPTY_POLLS 16u
+#define IDLE_LOOKS 8u
 
 static struct {
     struct vf_world *world;
     struct vf_porter *porter;
     int trace;
-    _Atomic uint32_t empty; /* polls in a row */
-    _Atomic uint32_t calls; /* that had an answer, at the last one */
+    _Atomic uint32_t empty; /* polls ever */
+    _Atomic uint32_t calls; /* that had an answer, at the last look */
+    _Atomic uint32_t idle;  /* looks in a row that saw no other call */
     _Atomic bool left;      /* the process is at its end */
     pthread_t leaver;
 } guest = {.trace = -1};
@@ -49,17 +52,30 @@ static int64_t now(void *context)
     return vf_os_now();
 }
 
-/* With more processes than processors the peer may not even run. Calls that
- * have an answer end the row. */
-static void step_aside(const struct vf_machine *machine)
+/* Has any call had an answer since the last look? */
+static void look_for_calls(struct vf_machine *machine)
 {
-    uint32_t calls = machine->told;
+    uint32_t calls;
 
+    vf_world_lock(machine->world);
+    calls = machine->told;
+    vf_world_unlock(machine->world);
     if (atomic_exchange_explicit(&guest.calls, calls, memory_order_relaxed) !=
         calls)
-        atomic_store_explicit(&guest.empty, 0, memory_order_relaxed);
-    else if (atomic_fetch_add_explicit(&guest.empty, 1, memory_order_relaxed) >
-             EMPTY_POLLS)
+        atomic_store_explicit(&guest.idle, 0, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&guest.idle, 1, memory_order_relaxed);
+}
+
+/* With more processes than processors the peer may not even run. */
+static void step_aside(struct vf_machine *machine)
+{
+    uint32_t polls =
+        atomic_fetch_add_explicit(&guest.empty, 1, memory_order_relaxed);
+
+    if (polls % EMPTY_POLLS == 0)
+        look_for_calls(machine);
+    if (atomic_load_explicit(&guest.idle, memory_order_relaxed) >= IDLE_LOOKS)
         sched_yield();
 }
 

@@ -23,9 +23,11 @@ extern "C" {
 
 #include <cxxabi.h>
 
-// ---- what a process has once --------------------------------------------------
+// ---- what a process has once
+// --------------------------------------------------
 
-namespace {
+namespace
+{
 
 // The table of verbs is static in the library, so that all ranks would share
 // it. Each has its own copy, put in place whenever its fiber goes on.
@@ -90,7 +92,8 @@ void set_up()
     std::cerr.rdbuf(&quiet);
 }
 
-// ---- operations ---------------------------------------------------------------
+// ---- operations
+// ---------------------------------------------------------------
 
 struct Inside {
     explicit Inside(struct sim_rank *entered) : rank(entered)
@@ -144,16 +147,14 @@ devices_of(struct sim_rank *rank)
         devices[row].resize(size);
         for (int column = 0; column < size; column++) {
             const struct sim_cell *cell = sim_rank_cell(rank, row, column);
-            devices[row][column].assign(cell->names,
-                                        cell->names + cell->count);
+            devices[row][column].assign(cell->names, cell->names + cell->count);
         }
     }
     return devices;
 }
 
 // What jaccl::init() makes of the environment, where it looks at it at all.
-template <typename Config>
-void check(const Config &config)
+template <typename Config> void check(const Config &config)
 {
     if constexpr (requires { config.is_valid(); })
         if (!config.is_valid())
@@ -195,16 +196,15 @@ int start(struct sim_rank *rank, void **group, struct sim_failure *failure)
 int dtype_of(enum scn_type type)
 {
     static const int dtypes[SCN_TYPE_COUNT] = {
-        jaccl::Bool,    jaccl::Int8,     jaccl::Int16,   jaccl::Int32,
-        jaccl::Int64,   jaccl::UInt8,    jaccl::UInt16,  jaccl::UInt32,
+        jaccl::Bool,    jaccl::Int8,     jaccl::Int16,    jaccl::Int32,
+        jaccl::Int64,   jaccl::UInt8,    jaccl::UInt16,   jaccl::UInt32,
         jaccl::UInt64,  jaccl::Float16,  jaccl::BFloat16, jaccl::Float32,
         jaccl::Float64, jaccl::Complex64};
     return dtypes[type];
 }
 
-int all_sum(struct sim_rank *rank, void *group, const void *input,
-            void *output, size_t count, enum scn_type type,
-            struct sim_failure *failure)
+int all_sum(struct sim_rank *rank, void *group, const void *input, void *output,
+            size_t count, enum scn_type type, struct sim_failure *failure)
 {
     return guarded(rank, failure, [&] {
         group_of(group)->all_sum(input, output, count * scn_type_size(type),
@@ -213,8 +213,7 @@ int all_sum(struct sim_rank *rank, void *group, const void *input,
 }
 
 // A revision without a barrier has users that sum a byte.
-template <typename Any>
-void barrier_of(Any &group)
+template <typename Any> void barrier_of(Any &group)
 {
     if constexpr (requires { group.barrier(); }) {
         group.barrier();
@@ -250,8 +249,10 @@ const struct sim_subject sim_subject_native = {
     .forget = forget,
 };
 
-// ---- the heap -------------------------------------------------------------------
+// ---- the heap
+// -------------------------------------------------------------------
 
+// All of the unaligned ones: a sanitizer's own do not call each other.
 void *operator new(std::size_t size)
 {
     void *memory = native_new(size);
@@ -260,7 +261,27 @@ void *operator new(std::size_t size)
     return memory;
 }
 
+void *operator new[](std::size_t size)
+{
+    return operator new(size);
+}
+
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept
+{
+    return native_new(size);
+}
+
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept
+{
+    return native_new(size);
+}
+
 void operator delete(void *memory) noexcept
+{
+    native_delete(memory);
+}
+
+void operator delete[](void *memory) noexcept
 {
     native_delete(memory);
 }
@@ -270,11 +291,28 @@ void operator delete(void *memory, std::size_t) noexcept
     native_delete(memory);
 }
 
-// ---- threads ----------------------------------------------------------------------
+void operator delete[](void *memory, std::size_t) noexcept
+{
+    native_delete(memory);
+}
+
+void operator delete(void *memory, const std::nothrow_t &) noexcept
+{
+    native_delete(memory);
+}
+
+void operator delete[](void *memory, const std::nothrow_t &) noexcept
+{
+    native_delete(memory);
+}
+
+// ---- threads
+// ----------------------------------------------------------------------
 
 #ifdef __GLIBCXX__
 // std::thread and what it waits with, under the names that the linker knows.
-namespace {
+namespace
+{
 
 void run_state(void *state)
 {

@@ -53,7 +53,8 @@ void native_forget(void);
 void *native_new(size_t size);
 void native_delete(void *memory);
 
-/* ---- native_thread.c ------------------------------------------------------ */
+/* ---- native_thread.c ------------------------------------------------------
+ */
 
 /* Starts entry(argument) as a fiber of the rank and runs it until it waits. An
  * id from 1 on, or 0 if there are too many. */

@@ -69,7 +69,8 @@ SANITIZER_SKIPS struct sim_rank *native_here(void)
     return &sim.ranks[sim.current];
 }
 
-/* ---- heap ------------------------------------------------------------------ */
+/* ---- heap ------------------------------------------------------------------
+ */
 
 static struct block *heap_of(struct sim_rank *rank)
 {
@@ -134,7 +135,8 @@ void native_forget(void)
     }
 }
 
-/* ---- the functions that are wrapped ---------------------------------------- */
+/* ---- the functions that are wrapped ----------------------------------------
+ */
 
 /* What the linker makes of --wrap; names that C reserves for such uses. */
 #define WRAP(answer, name, arguments)                                          \
@@ -216,7 +218,8 @@ WRAP(int, nanosleep, (const struct timespec *time, struct timespec *left))
     return 0;
 }
 
-/* ---- sockets --------------------------------------------------------------- */
+/* ---- sockets ---------------------------------------------------------------
+ */
 
 static struct descriptor *descriptor_of(struct sim_rank *rank, int fd)
 {

@@ -15,7 +15,7 @@
 struct thread {
     struct fiber *fiber; /* kept from run to run */
     bool used, over, ready;
-    bool again; /* ready at the next occasion */
+    bool again;        /* ready at the next occasion */
     const void *event; /* it waits for; NULL: none */
     void (*entry)(void *argument);
     void *argument;
@@ -34,6 +34,7 @@ static void body(void *argument)
 /* On the rank's first fiber: until the thread waits or is over. */
 static void run(struct sim_rank *rank, struct thread *thread)
 {
+    bool leaves;
     thread->ready = false;
     running[rank->number] = thread;
     do {
@@ -41,9 +42,10 @@ static void run(struct sim_rank *rank, struct thread *thread)
         rank->inner_leaves = false;
         fiber_resume(thread->fiber);
         rank->inner = NULL;
-        if (rank->inner_leaves)
+        leaves = rank->inner_leaves;
+        if (leaves)
             sim_leave(rank);
-    } while (rank->inner_leaves);
+    } while (leaves);
     running[rank->number] = NULL;
 }
 
