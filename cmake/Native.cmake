@@ -18,6 +18,8 @@ set(NATIVE_WRAPPED
 )
 list(TRANSFORM NATIVE_WRAPPED PREPEND "LINKER:--wrap=" OUTPUT_VARIABLE
                                       VERBFAULT_NATIVE_LINK_OPTIONS)
+# Every call to free is wrapped, so its answer is needed in any case.
+list(APPEND VERBFAULT_NATIVE_LINK_OPTIONS LINKER:--undefined=__wrap_free)
 
 find_package(JACCL QUIET)
 if(NOT JACCL_FOUND)

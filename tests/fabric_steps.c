@@ -92,8 +92,7 @@ static void make_room(void)
                                     .max_mr = -1,
                                     .max_qp = -1,
                                     .max_pd = -1};
-    struct vf_room_options options = {.copy_twice =
-                                          getenv("FABRIC_TWICE") != NULL};
+    struct vf_room_options options = {.keep_going = false};
     struct vf_world *world = vf_world_create();
 
     for (int i = 0; i < 2; i++) {

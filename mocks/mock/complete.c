@@ -201,8 +201,8 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
     mock_complete(world, qp, ref, recv, &wc, mock_plan(world, qp), false);
 }
 
-/* The order matters: whoever dies in between leaves the entry taken, and what is
- * copied twice does no harm, but what is freed twice does. */
+/* The order matters: whoever dies in between leaves the entry taken, and what
+ * is copied twice does no harm, but what is freed twice does. */
 void mock_unpack(struct vf_world *world, struct room_qp *qp,
                  struct room_completion *entry, uint32_t taken)
 {

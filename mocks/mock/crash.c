@@ -19,9 +19,8 @@ static struct vf_world *watching;
 
 static size_t add(char *text, size_t room, size_t used, const char *line)
 {
-    int wrote = used < room
-                    ? snprintf(text + used, room - used, "%s\n", line)
-                    : 0;
+    int wrote =
+        used < room ? snprintf(text + used, room - used, "%s\n", line) : 0;
 
     return wrote > 0 ? used + (size_t)wrote : used;
 }
@@ -121,8 +120,8 @@ static void watch(int number)
 {
     struct sigaction before, action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
 
-    if (sigaction(number, NULL, &before) != 0 ||
-        before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL)
+    if (sigaction(number, NULL, &before) != 0 || before.sa_flags & SA_SIGINFO ||
+        before.sa_handler != SIG_DFL)
         return;
     action.sa_sigaction = handle;
     sigemptyset(&action.sa_mask);

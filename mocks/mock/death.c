@@ -301,7 +301,7 @@ static void leave_locks(struct vf_world *world, uint32_t dead)
         vf_lock_give(reports, self);
 }
 
-void death_bury(struct vf_world *world, uint32_t number)
+void death_release(struct vf_world *world, uint32_t number)
 {
     struct room_process *process = &world->view->room->processes[number];
 
@@ -312,6 +312,13 @@ void death_bury(struct vf_world *world, uint32_t number)
     drop_regions(world, process);
     drop_rest(world, process);
     drop_domains(world, process);
+}
+
+void death_bury(struct vf_world *world, uint32_t number)
+{
+    struct room_process *process = &world->view->room->processes[number];
+
+    death_release(world, number);
     room_inherit(world->view, number);
     leave_locks(world, number);
     process->event_head = process->event_tail;

@@ -22,7 +22,9 @@ void death_watch(struct room_view *view);
 void death_found(struct vf_world *world);
 /* How this process asks others' porters. */
 struct vf_asker death_asker(struct vf_world *world, int64_t patience);
-/* Releases what the process held and frees its place. Entered. */
+/* Releases what the process holds in the room. Entered. */
+void death_release(struct vf_world *world, uint32_t process);
+/* Likewise, and frees its place. Entered. */
 void death_bury(struct vf_world *world, uint32_t process);
 /* Buries every process that is no more; how many. Not entered. */
 unsigned death_sweep(struct vf_world *world);

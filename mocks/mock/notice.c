@@ -1,5 +1,6 @@
 /*
- * Async events, from wherever they are noticed to the process that they concern.
+ * Async events, from wherever they are noticed to the process that they
+ * concern.
  */
 #include "mock/mock.h"
 

@@ -103,8 +103,8 @@ static void fill_qp(const struct vf_object *object, struct room_qp *qp,
     qp->send_cq = cq_index(object->parent[1]);
     qp->recv_cq = cq_index(object->parent[2]);
     if (object->parent[3])
-        qp->srq = ((struct mock_srq *)object->parent[3]->handle)
-                      ->room->object.index;
+        qp->srq =
+            ((struct mock_srq *)object->parent[3]->handle)->room->object.index;
     qp->send.depth = mock_grant(profile, attr->cap.max_send_wr);
     qp->recv.depth = mock_grant(profile, attr->cap.max_recv_wr);
     attr->cap.max_send_wr = qp->send.depth;

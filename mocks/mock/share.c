@@ -224,15 +224,17 @@ static bool has_place(const struct room_view *view)
 
 void share_release(struct vf_world *world)
 {
-    if (has_place(world->view) && world->home >= 0)
-        vf_machine_end(world, world->home);
+    if (!has_place(world->view))
+        return;
+    room_enter(world);
+    death_release(world, world->view->self);
+    room_leave(world);
 }
 
 void share_close(struct vf_world *world)
 {
     if (!has_place(world->view))
         return;
-    share_release(world);
     room_enter(world);
     death_bury(world, world->view->self);
     room_leave(world);
