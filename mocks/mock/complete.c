@@ -84,7 +84,7 @@ void mock_drop_work(struct vf_world *world, uint32_t ref)
 /* kept: the message waits in the request. False: the completion is lost. */
 static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  bool recv, const struct ibv_wc *wc,
-                 const struct vf_fault *fault, bool kept)
+                 const struct vf_fault *fault, enum mock_kept kept)
 {
     struct room_cq *cq =
         room_find(world->view, ROOM_CQ, recv ? qp->recv_cq : qp->send_cq);
@@ -104,9 +104,10 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
     entry->qp = qp->object.index;
     entry->generation = (uint8_t)qp->object.generation;
     entry->recv = recv;
+    entry->unreached = kept == MOCK_KEPT_UNREACHED;
     entry->fault = fault_place(world, qp, fault);
     atomic_store_explicit(&entry->work, kept ? work : 0, memory_order_relaxed);
-    if (kept)
+    if (kept == MOCK_KEPT)
         atomic_fetch_add_explicit(&qp->underway, 1, memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
     make_event(world, cq, wc);
@@ -115,12 +116,13 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
 
 void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
                    bool recv, const struct ibv_wc *wc,
-                   const struct vf_fault *fault, bool kept)
+                   const struct vf_fault *fault, enum mock_kept kept)
 {
     struct vf_object *owner;
 
     if (world->view->shared) {
-        kept = push(world, qp, work, recv, wc, fault, kept) && kept;
+        if (!push(world, qp, work, recv, wc, fault, kept))
+            kept = MOCK_NOT_KEPT;
         hold_completed(world, work);
         if (!kept)
             mock_drop_work(world, work);
@@ -186,7 +188,8 @@ void mock_complete_send(struct vf_world *world, struct room_qp *qp,
         wc.opcode = opcode_of(work);
         wc.byte_len = answered_bytes(work);
     }
-    mock_complete(world, qp, ref, false, &wc, mock_plan(world, qp), false);
+    mock_complete(world, qp, ref, false, &wc, mock_plan(world, qp),
+                  MOCK_NOT_KEPT);
 }
 
 void mock_complete_error(struct vf_world *world, struct room_qp *qp,
@@ -198,7 +201,8 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
         .qp_num = qp->number,
     };
 
-    mock_complete(world, qp, ref, recv, &wc, mock_plan(world, qp), false);
+    mock_complete(world, qp, ref, recv, &wc, mock_plan(world, qp),
+                  MOCK_NOT_KEPT);
 }
 
 /* The order matters: whoever dies in between leaves the entry taken, and what
@@ -228,7 +232,7 @@ void mock_unpack(struct vf_world *world, struct room_qp *qp,
     if (length > 0)
         copy_short(world, &to, &from, length);
     atomic_store_explicit(&entry->work, 0, memory_order_release);
-    if (qp)
+    if (qp && !entry->unreached)
         atomic_fetch_sub_explicit(&qp->underway, 1, memory_order_release);
     mock_drop_work(world, ref);
 }

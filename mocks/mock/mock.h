@@ -187,12 +187,19 @@ void mock_drop_completions(struct vf_object *cq, uint32_t number);
 void mock_harvest(struct vf_object *cq);
 
 /* complete.c */
+/* Does a message wait in its receive, for the owner to take it? */
+enum mock_kept {
+    MOCK_NOT_KEPT,
+    MOCK_KEPT,          /* a peer that writes there takes it out first */
+    MOCK_KEPT_UNREACHED /* no peer can write there: nobody else looks */
+};
+
 /* Completes the request, which is off its queue, and frees it; unless kept, a
  * receive that its bytes lie in. fault: what the plan has for this completion;
  * a send that makes none is not asked for. */
 void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
                    bool recv, const struct ibv_wc *wc,
-                   const struct vf_fault *fault, bool kept);
+                   const struct vf_fault *fault, enum mock_kept kept);
 /* A send completes with the status; the plan is asked. */
 void mock_complete_send(struct vf_world *world, struct room_qp *qp,
                         uint32_t work, int status);

@@ -21,6 +21,10 @@
 #include "mock/mock.h"
 #include "mock/park.h"
 
+#define REACHED                                                                \
+    (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                        \
+     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+
 bool move_can_receive(const struct room_qp *qp)
 {
     return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS ||
@@ -227,11 +231,25 @@ static void *waiting_place(struct vf_world *world, struct room_work *received,
     return received->parked ? park_at(world, received->parked) : NULL;
 }
 
+/* Can a peer reach the memory of the receive by RDMA? */
+static bool is_reached(struct vf_world *world, const struct room_work *received)
+{
+    for (int i = 0; i < received->entries; i++) {
+        const struct room_region *region =
+            room_find(world->view, ROOM_REGION, received->sge[i].lkey >> 8);
+
+        if (region && region->access & REACHED)
+            return true;
+    }
+    return false;
+}
+
 /* Copies lead (the header of a datagram) and the message; an error is a fault
  * of the receiver's memory or of its process. kept: the bytes wait in the
  * room. */
 static int carry(struct vf_world *world, struct room_work *sent,
-                 struct room_work *received, struct ibv_sge *lead, bool *kept)
+                 struct room_work *received, struct ibv_sge *lead,
+                 enum mock_kept *kept)
 {
     uint64_t length = sent->length + (uint64_t)lead->length;
     void *waiting = waiting_place(world, received, length);
@@ -251,7 +269,8 @@ static int carry(struct vf_world *world, struct room_work *sent,
     };
     int err = 0;
 
-    *kept = waiting != NULL;
+    if (waiting)
+        *kept = is_reached(world, received) ? MOCK_KEPT : MOCK_KEPT_UNREACHED;
     if (lead->length > 0)
         err = copy_short(world, &to, &header, lead->length);
     if (!err && sent->length > 0)
@@ -295,7 +314,7 @@ int move_land(struct vf_world *world, struct room_qp *sender,
                          : IBV_WC_SUCCESS;
     const struct vf_fault *fault = mock_plan(world, receiver);
     struct ibv_wc wc = {.wr_id = work->wr_id, .qp_num = receiver->number};
-    bool kept = false;
+    enum mock_kept kept = MOCK_NOT_KEPT;
 
     if (status == IBV_WC_SUCCESS && carried && !vf_completion_fails(fault)) {
         int err;
@@ -317,7 +336,7 @@ int move_land(struct vf_world *world, struct room_qp *sender,
     if (status == IBV_WC_SUCCESS)
         describe(world, sender, sent, receiver, lead->length, &wc);
     mock_complete(world, receiver, received, true, &wc, fault,
-                  kept && status == IBV_WC_SUCCESS);
+                  status == IBV_WC_SUCCESS ? kept : MOCK_NOT_KEPT);
     if (status != IBV_WC_SUCCESS)
         mock_fail(world, receiver);
     return status;

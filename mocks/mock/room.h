@@ -154,7 +154,8 @@ struct room_completion {
     uint32_t qp;           /* index */
     _Atomic uint32_t work; /* the receive, when its bytes lie in it */
     int16_t fault;         /* of its machine's plan, + 1 */
-    uint8_t recv;          /* on which queue of qp */
+    uint8_t recv : 1;      /* on which queue of qp */
+    uint8_t unreached : 1; /* no peer can reach where its bytes belong */
     uint8_t generation;    /* of qp */
     _Atomic uint32_t turn; /* its place in the order of all; says: written */
 };
