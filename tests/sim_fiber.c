@@ -113,6 +113,59 @@ static void the_stack_is_aligned_as_the_abi_wants(void **state)
     fiber_destroy(fiber);
 }
 
+/* ---- what a thread has, each fiber has -------------------------------------
+ */
+
+static uintptr_t thread_state[FIBER_STATE_WORDS];
+
+static void *state_of_thread(void)
+{
+    return thread_state;
+}
+
+struct keeper {
+    struct fiber *fiber;
+    uintptr_t mark;
+    int wrong;
+};
+
+static void keep(void *argument)
+{
+    struct keeper *keeper = argument;
+    for (uintptr_t i = 0; i < ROUNDS; i++) {
+        uintptr_t expected = i == 0 ? 0 : keeper->mark + i - 1;
+        keeper->wrong += thread_state[0] != expected;
+        keeper->wrong += thread_state[1] != expected;
+        thread_state[0] = thread_state[1] = keeper->mark + i;
+        fiber_yield(keeper->fiber);
+    }
+}
+
+static void each_fiber_keeps_its_part_of_the_thread(void **state)
+{
+    struct keeper a = {fiber_create(), 10000, 0};
+    struct keeper b = {fiber_create(), 20000, 0};
+    (void)state;
+    fiber_thread_state = state_of_thread;
+    thread_state[0] = thread_state[1] = 7;
+    fiber_start(a.fiber, keep, &a);
+    fiber_start(b.fiber, keep, &b);
+    for (int i = 0; i < ROUNDS / 2; i++) {
+        fiber_resume(a.fiber);
+        fiber_resume(b.fiber);
+        assert_true(thread_state[0] == 7 && thread_state[1] == 7);
+    }
+    fiber_start(a.fiber, keep, &a); /* abandoned half-way: from nothing again */
+    for (int i = 0; i < ROUNDS / 2; i++)
+        fiber_resume(a.fiber);
+    assert_true(thread_state[0] == 7 && thread_state[1] == 7);
+    assert_int_equal(a.wrong, 0);
+    assert_int_equal(b.wrong, 0);
+    fiber_thread_state = NULL;
+    fiber_destroy(a.fiber);
+    fiber_destroy(b.fiber);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +173,7 @@ int main(void)
         cmocka_unit_test(two_fibers_do_not_disturb_each_other),
         cmocka_unit_test(an_abandoned_fiber_starts_again_from_the_top),
         cmocka_unit_test(the_stack_is_aligned_as_the_abi_wants),
+        cmocka_unit_test(each_fiber_keeps_its_part_of_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,8 +78,13 @@ int vf_descriptor_take(struct vf_world *world, int reading)
 
     if (flags < 0)
         return errno;
+    /* A signal ends poll(), even one after which read() would go on. */
     while (!(flags & O_NONBLOCK) && ready == 0) {
-        ready = poll(&wanted, 1, patience(world));
+        int wait = patience(world);
+
+        if (wait < 0)
+            break;
+        ready = poll(&wanted, 1, wait);
         if (ready < 0)
             return errno;
     }

@@ -1,5 +1,6 @@
 #include "mock/attendant.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,11 +10,15 @@
 
 #define STACK_BYTES ((size_t)256 << 10)
 
+/* How long it may take to end, unless whoever ends it keeps it from that. */
+#define PATIENCE INT64_C(1000000000)
+
 static struct {
     pthread_t thread;
     struct vf_world *world;
     bool runs;
     _Atomic bool stop;
+    _Atomic uint32_t over;
 } attendant;
 
 /* Nanoseconds until something ends by itself; -1: nothing will. */
@@ -47,6 +52,8 @@ static void *run(void *argument)
             vf_os_wait(&self->bell, heard, patience);
         atomic_store(&self->asleep, 0);
     }
+    atomic_store(&attendant.over, 1);
+    vf_os_wake(&attendant.over);
     return NULL;
 }
 
@@ -57,26 +64,39 @@ int attendant_start(struct vf_world *world)
     int err;
 
     atomic_store(&attendant.stop, false);
+    atomic_store(&attendant.over, 0);
     attendant.world = world;
     sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&attendant.thread, &attr, run, world);
+    if (err == EINVAL) /* much thread-local memory: too small a stack */
+        err = pthread_create(&attendant.thread, NULL, run, world);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     attendant.runs = err == 0;
     return err;
 }
 
-void attendant_stop(void)
+bool attendant_stop(void)
 {
+    int64_t end = vf_os_now() + PATIENCE;
+
     if (!attendant.runs)
-        return;
+        return true;
     atomic_store(&attendant.stop, true);
     notice_ring(attendant.world, attendant.world->view->self);
+    while (!atomic_load(&attendant.over)) {
+        int64_t left = end - vf_os_now();
+
+        if (left <= 0)
+            return false;
+        vf_os_wait(&attendant.over, 0, left);
+    }
     pthread_join(attendant.thread, NULL);
     attendant.runs = false;
+    return true;
 }
 
 void attendant_forget(void)

@@ -287,27 +287,52 @@ static void drop_domains(struct vf_world *world, struct room_process *process)
     }
 }
 
-/* No lock may name a place that has a new process. */
+/* No lock may name a place that has a new process. What the dead one asked a
+ * porter for, it may not have told it: the porter looks (mock/porter.c). */
 static void leave_locks(struct vf_world *world, uint32_t dead)
 {
     struct room *room = world->view->room;
     struct vf_lock *reports = &share_of(world)->report_lock;
     unsigned self = world->view->self + 1;
 
-    for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
-        if (vf_lock_take_from(&room->processes[i].mailbox.lock, dead + 1, self))
-            vf_lock_give(&room->processes[i].mailbox.lock, self);
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
+        struct vf_mailbox *box = &room->processes[i].mailbox;
+
+        if (!vf_lock_take_from(&box->lock, dead + 1, self))
+            continue;
+        vf_os_wake(&box->asked);
+        vf_lock_give(&box->lock, self);
+    }
     if (vf_lock_take_from(reports, dead + 1, self))
         vf_lock_give(reports, self);
+}
+
+static void let_go(struct vf_world *world, uint32_t number)
+{
+    hold_bury(world, number);
+    leave_moves(world, number);
+    hold_put_back(world, number);
+}
+
+static bool is_dead(const struct vf_world *world, uint32_t number)
+{
+    pid_t pid = atomic_load(&world->view->room->processes[number].pid);
+
+    return pid && number != world->view->self && !vf_os_alive(pid);
+}
+
+void death_let_go(struct vf_world *world)
+{
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
+        if (is_dead(world, i))
+            let_go(world, i);
 }
 
 void death_release(struct vf_world *world, uint32_t number)
 {
     struct room_process *process = &world->view->room->processes[number];
 
-    hold_bury(world, number);
-    leave_moves(world, number);
-    hold_put_back(world, number);
+    let_go(world, number);
     drop_qps(world, process);
     drop_regions(world, process);
     drop_rest(world, process);
@@ -323,20 +348,19 @@ void death_bury(struct vf_world *world, uint32_t number)
     leave_locks(world, number);
     process->event_head = process->event_tail;
     process->copies_refused = false;
+    process->reached = false;
     atomic_store(&process->asleep, 0);
-    atomic_store(&process->pid, 0);
+    if (number != world->view->self)
+        atomic_store(&process->pid, 0);
 }
 
 unsigned death_sweep(struct vf_world *world)
 {
-    struct room *room = world->view->room;
     unsigned found = 0;
 
     room_enter(world);
     for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
-        pid_t pid = atomic_load(&room->processes[i].pid);
-
-        if (!pid || i == world->view->self || vf_os_alive(pid))
+        if (!is_dead(world, i))
             continue;
         death_bury(world, i);
         found++;

@@ -22,9 +22,14 @@ void death_watch(struct room_view *view);
 void death_found(struct vf_world *world);
 /* How this process asks others' porters. */
 struct vf_asker death_asker(struct vf_world *world, int64_t patience);
+/* What the dead have marked, and nobody has buried yet, waits for nobody: ends
+ * what they moved. Not in the middle of a message. Entered. */
+void death_let_go(struct vf_world *world);
 /* Releases what the process holds in the room. Entered. */
 void death_release(struct vf_world *world, uint32_t process);
-/* Likewise, and frees its place. Entered. */
+/* Likewise, and frees its place; one's own is free once one has left the room
+ * and says so: the lock may not name a place that has a new process. Entered.
+ */
 void death_bury(struct vf_world *world, uint32_t process);
 /* Buries every process that is no more; how many. Not entered. */
 unsigned death_sweep(struct vf_world *world);

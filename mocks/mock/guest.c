@@ -206,6 +206,16 @@ static void start_porter(struct vf_world *world)
     struct vf_asker asker = death_asker(world, -1);
 
     guest.porter = vf_porter_start(&self->mailbox, &asker);
+    if (!guest.porter)
+        complain("a thread for copies", strerror(errno));
+}
+
+static void start_attendant(struct vf_world *world)
+{
+    int err = attendant_start(world);
+
+    if (err)
+        complain("a thread for events", strerror(err));
 }
 
 static void forget(void)
@@ -248,23 +258,27 @@ void guest_enter(void)
     open_trace(world);
     crash_watch(world);
     start_porter(world);
-    attendant_start(world);
+    start_attendant(world);
     if (!prepared)
         pthread_atfork(NULL, NULL, forget);
     prepared = true;
     vf_world_install(world);
 }
 
+/* A program may end inside of a verb, by exit() in a signal's handler: with the
+ * world locked, which the attendant may wait for, or even in the room. It ends
+ * as if it died, then, and others bury it. */
 __attribute__((destructor)) static void leave(void)
 {
     struct vf_world *world = guest.world;
 
-    if (!world || vf_world_installed() != world)
+    if (!world || vf_world_installed() != world || !attendant_stop())
         return;
-    attendant_stop();
     guest.leaver = pthread_self();
     atomic_store(&guest.left, true);
     vf_world_lock(world); /* and never unlocks it: see guest_stay_away */
+    if (world->view->entered)
+        return;
     if (share_of(world)->leaks)
         vf_machine_leaks(world, world->home);
     vf_world_install(NULL);

@@ -76,6 +76,7 @@ void hold_send(struct vf_world *world, const struct room_qp *sender)
     if (!world->view->shared)
         return;
     move->sender = sender->object.index;
+    move->sender_generation = sender->object.generation;
     move->sent = sender->send.first;
     written();
 }
@@ -88,6 +89,7 @@ void hold_receive(struct vf_world *world, const struct room_qp *receiver,
     if (!world->view->shared)
         return;
     move->receiver = receiver->object.index;
+    move->receiver_generation = receiver->object.generation;
     move->received = queue->first;
     written();
 }
@@ -158,9 +160,11 @@ void hold_mend(struct vf_world *world)
     }
 }
 
-static bool outlives(const struct room_qp *qp, uint32_t process)
+static bool outlives(const struct room_qp *qp, uint16_t generation,
+                     uint32_t process)
 {
-    return qp && qp->object.live && qp->object.process != process;
+    return qp && qp->object.live && qp->object.generation == generation &&
+           qp->object.process != process;
 }
 
 static void put_back_send(struct vf_world *world, struct room_qp *qp,
@@ -221,8 +225,9 @@ void hold_put_back(struct vf_world *world, uint32_t process)
     struct room_qp *receiver = room_find(world->view, ROOM_QP, move.receiver);
 
     memset(listed, 0, sizeof(*listed));
-    if (move.sent && outlives(sender, process))
+    if (move.sent && outlives(sender, move.sender_generation, process))
         put_back_send(world, sender, move.sent);
-    if (move.received && outlives(receiver, process))
+    if (move.received &&
+        outlives(receiver, move.receiver_generation, process))
         put_back_receive(world, receiver, move.received);
 }

@@ -191,7 +191,7 @@ void mock_harvest(struct vf_object *cq);
 enum mock_kept {
     MOCK_NOT_KEPT,
     MOCK_KEPT,          /* a peer that writes there takes it out first */
-    MOCK_KEPT_UNREACHED /* no peer can write there: nobody else looks */
+    MOCK_KEPT_UNREACHED /* no peer can reach any memory of its owner's */
 };
 
 /* Completes the request, which is off its queue, and frees it; unless kept, a

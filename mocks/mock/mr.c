@@ -7,6 +7,10 @@
      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |  \
      IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE)
 #define NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+/* What lets peers reach the memory of a region. */
+#define REACHED                                                                \
+    (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                        \
+     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 /* A key is the region's index and how often the index was used before. */
 #define KEY_GENERATIONS 0x7fu
 
@@ -125,6 +129,34 @@ static int take_region(struct vf_object *object, const void *address,
     return 0;
 }
 
+/* Messages that have landed and wait to be taken go to their places while
+ * these are still there: once a region is given back, its memory may be, too.
+ * Not entered. */
+static void settle_arrived(const struct vf_machine *machine)
+{
+    struct vf_object *cq = machine->live[VF_KIND_CQ];
+
+    for (; cq; cq = cq->next)
+        mock_harvest(cq);
+}
+
+/* Before the first region that peers can reach. A message that came earlier is
+ * in nobody's way in the room, but would be copied over what a peer writes:
+ * it goes to its place now, later ones are looked for (remote.c). */
+static void open_to_peers(const struct vf_machine *machine, unsigned access)
+{
+    struct vf_world *world = machine->world;
+    struct room_process *self =
+        &world->view->room->processes[world->view->self];
+
+    if (!world->view->shared || self->reached || !(access & REACHED))
+        return;
+    room_enter(world);
+    self->reached = true;
+    room_leave(world);
+    settle_arrived(machine);
+}
+
 int mock_reg_mr(struct vf_object *object, void *address, size_t length,
                 uint64_t iova, unsigned access)
 {
@@ -137,6 +169,7 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
         err = check_range(object, address, length, access);
     if (err)
         return err;
+    open_to_peers(object->machine, access);
     room_enter(world);
     err = take_region(object, address, length);
     if (!err) {
@@ -163,17 +196,6 @@ static void wait_for_copies(struct vf_world *world,
         vf_os_pause();
         room_enter(world);
     }
-}
-
-/* Short messages that have landed and wait to be taken go to their places while
- * these are still there: once a region is given back, its memory may be, too.
- * Not entered. */
-static void settle_arrived(const struct vf_machine *machine)
-{
-    struct vf_object *cq = machine->live[VF_KIND_CQ];
-
-    for (; cq; cq = cq->next)
-        mock_harvest(cq);
 }
 
 int mock_dereg_mr(struct vf_object *object)
@@ -209,6 +231,8 @@ int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
                                                              : region->access);
     if (err)
         return err;
+    if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+        open_to_peers(object->machine, access);
     room_enter(world);
     if (region->windows > 0) {
         room_leave(world);

@@ -72,7 +72,7 @@ static void settle_messages(struct vf_world *world, struct room_qp *qp)
         return;
     ring = room_at(world->view, cq->ring);
     head = atomic_load_explicit(&cq->head, memory_order_acquire);
-    for (; head != cq->tail; head++)
+    for (; cq->tail - head - 1 < cq->slots; head++)
         settle_entry(world, qp, &ring[head & (cq->slots - 1)]);
 }
 
@@ -172,8 +172,12 @@ static int perform(struct vf_world *world, struct room_work *sent,
     if (is_atomic(sent))
         return change_word(world, sent, process, place);
     hold_receiver(world, receiver, sent, sent->length);
-    if (region && world->view->shared && sent->length >= COPY_LONG)
+    if (region && world->view->shared && sent->length >= COPY_LONG) {
         hold_region(world, region);
+        region = room_find(world->view, ROOM_REGION, region->under);
+        if (region) /* a window has no memory of its own */
+            hold_region(world, region);
+    }
     err = carry(world, sent, process, place);
     hold_release(world);
     return err;

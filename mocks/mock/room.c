@@ -100,6 +100,7 @@ void room_reset(struct vf_world *world)
     }
     room->processes[0].event_head = 0;
     room->processes[0].event_tail = 0;
+    room->processes[0].reached = false;
     room->used = room_head() / ROOM_GRANULE;
     room->waiting = 0;
     room->group_count = 0;

@@ -155,7 +155,7 @@ struct room_completion {
     _Atomic uint32_t work; /* the receive, when its bytes lie in it */
     int16_t fault;         /* of its machine's plan, + 1 */
     uint8_t recv : 1;      /* on which queue of qp */
-    uint8_t unreached : 1; /* no peer can reach where its bytes belong */
+    uint8_t unreached : 1; /* no peer comes for its bytes: enum mock_kept */
     uint8_t generation;    /* of qp */
     _Atomic uint32_t turn; /* its place in the order of all; says: written */
 };
@@ -224,6 +224,7 @@ struct room_event {
 struct room_move {
     uint32_t sent, sender;       /* request and queue pair; 0: none */
     uint32_t received, receiver; /* likewise */
+    uint16_t sender_generation, receiver_generation;
     uint32_t completed; /* whose completion is written now; 0: none's */
     uint32_t cq, turn;  /* of that */
 };
@@ -238,6 +239,7 @@ struct room_process {
     _Atomic int32_t pid; /* 0: nobody */
     uint8_t machine;
     bool copies_refused;
+    bool reached; /* it has had memory that peers can reach */
     uint32_t pds[VF_DEVICE_MAX]; /* that it holds of each device */
     uint32_t landing;            /* the queue pair that it copies to now */
     struct room_move move;

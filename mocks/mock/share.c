@@ -169,15 +169,17 @@ static int enter(struct vf_world *world, int machine)
 {
     struct room_view *view = world->view;
     struct room *room = view->room;
+    struct room_process *self;
 
     if (!take_place(view)) {
         view->self = ROOM_PROCESSES; /* for the sweep only */
         return ENOSPC;
     }
+    self = &room->processes[view->self];
     room_enter(world);
     bury_former_self(world);
-    room->processes[view->self].machine =
-        (uint8_t)(machine < 0 ? VF_MACHINE_MAX : machine);
+    self->machine = (uint8_t)(machine < 0 ? VF_MACHINE_MAX : machine);
+    self->event_head = self->event_tail; /* what came before us */
     if (machine >= 0)
         room->machines[machine].visitors++;
     room_leave(world);
@@ -238,6 +240,7 @@ void share_close(struct vf_world *world)
     room_enter(world);
     death_bury(world, world->view->self);
     room_leave(world);
+    atomic_store(&world->view->room->processes[world->view->self].pid, 0);
 }
 
 void share_forget(struct vf_world *world)
