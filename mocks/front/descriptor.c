@@ -10,8 +10,7 @@
 
 static int set_flags(int fd, int status)
 {
-    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
-        fcntl(fd, F_SETFL, status) != 0)
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, status) != 0)
         return errno;
     return 0;
 }
@@ -56,8 +55,7 @@ void vf_descriptor_signal(int writing)
 static int patience(struct vf_world *world)
 {
     int64_t next = vf_world_advance(world);
-    int64_t now =
-        world->hooks.now ? world->hooks.now(world->hooks.context) : 0;
+    int64_t now = world->hooks.now ? world->hooks.now(world->hooks.context) : 0;
 
     if (next < 0)
         return -1;

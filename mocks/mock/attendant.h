@@ -13,8 +13,9 @@
 
 /* 0 or an errno. All signals are blocked in it. */
 int attendant_start(struct vf_world *world);
-/* Ends it and waits for that. Nothing if there is none. */
-void attendant_stop(void);
+/* Ends it and waits for that; true if there is none. False: it does not end,
+ * for this thread has what it waits for. */
+bool attendant_stop(void);
 /* In a child after fork: the thread is not there. */
 void attendant_forget(void);
 

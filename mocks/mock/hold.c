@@ -227,7 +227,6 @@ void hold_put_back(struct vf_world *world, uint32_t process)
     memset(listed, 0, sizeof(*listed));
     if (move.sent && outlives(sender, move.sender_generation, process))
         put_back_send(world, sender, move.sent);
-    if (move.received &&
-        outlives(receiver, move.receiver_generation, process))
+    if (move.received && outlives(receiver, move.receiver_generation, process))
         put_back_receive(world, receiver, move.received);
 }

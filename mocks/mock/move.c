@@ -34,8 +34,7 @@ bool move_can_receive(const struct room_qp *qp)
 void move_settle(struct vf_world *world, struct room_qp *qp)
 {
     for (unsigned tries = 1;
-         qp->landing > 0 ||
-         (qp->moving && qp->moving != world->view->self + 1);
+         qp->landing > 0 || (qp->moving && qp->moving != world->view->self + 1);
          tries++) {
         if (tries % LOOKS == 0)
             death_let_go(world);

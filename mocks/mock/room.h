@@ -239,7 +239,7 @@ struct room_process {
     _Atomic int32_t pid; /* 0: nobody */
     uint8_t machine;
     bool copies_refused;
-    bool reached; /* it has had memory that peers can reach */
+    bool reached;                /* it has had memory that peers can reach */
     uint32_t pds[VF_DEVICE_MAX]; /* that it holds of each device */
     uint32_t landing;            /* the queue pair that it copies to now */
     struct room_move move;
