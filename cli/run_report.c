@@ -157,6 +157,22 @@ static void print_table(struct run *run)
         run_say(&run->output, "%d more: exit 0, 0 findings", fine);
 }
 
+/* A fault that was never reached tests nothing. */
+static void print_faults(struct run *run)
+{
+    for (int rank = 0; rank < run->setup->ranks; rank++) {
+        struct vf_fault fault;
+        bool hit;
+        for (unsigned n = 0; vf_room_fault(run->room, rank, n, &fault, &hit);
+             n++)
+            if (fault.verb != VF_VERB_alloc)
+                run_say(&run->output, "%s: fault %d %s %u%s %s",
+                        hit ? "as planned" : "note: never reached", rank,
+                        vf_verb_name(fault.verb), fault.nth,
+                        fault.onward ? "+" : "", vf_effect_name(fault.effect));
+    }
+}
+
 static void print_notes(struct run *run, bool failed)
 {
     char ranks[256];
@@ -166,6 +182,7 @@ static void print_notes(struct run *run, bool failed)
                 "note: rank%s %s never called a verb: does the command link "
                 "libibverbs?",
                 count == 1 ? "" : "s", ranks);
+    print_faults(run);
     if (failed && run->program->needs_rdmacm)
         run_say(&run->output,
                 "note: %s uses librdmacm, which verbfault does not replace",

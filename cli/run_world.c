@@ -152,11 +152,17 @@ static int settle_profile(const struct run_options *options,
 {
     struct scn *scenario = &setup->file.scenario;
     struct scn_statement *statement = NULL;
-    if (!options->profile)
-        return CLI_FINE;
     for (int i = 0; i < scenario->count; i++)
         if (scenario->statements[i].kind == SCN_PROFILE)
             statement = &scenario->statements[i];
+    if (!options->profile) {
+        if (!statement)
+            fprintf(stderr,
+                    "%s: note: it names no profile, so the devices are "
+                    "thunderbolt: UC only (--profile takes another)\n",
+                    setup->file.path);
+        return CLI_FINE;
+    }
     if (!statement)
         statement = scn_add(scenario, SCN_PROFILE);
     if (!statement) {

@@ -84,6 +84,7 @@ storm 3 shared 2000
 storm 2 threads 100
 storm 2 forks 3
 storm 2 closed 10
+storm 1 signals 20
 for _ in 1 2 3; do
     storm 2 exits 1
 done

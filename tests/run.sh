@@ -320,10 +320,14 @@ verbs() {
         --scenario mr.scn "$program" null
     also 'what the plan did is seen' '^\[0\] reg_mr: 12$'
     also 'the last calls are shown' '^    .*reg_mr\(.*planned'
+    also 'a fault that took effect is named' 'as planned: fault 0 reg_mr 1 null'
     also 'the table counts it' 'rank 0: .*, 1 finding$'
     also 'the other rank is fine' 'rank 1: exit 0, 0 findings'
     expect 'a fault that is dealt with' 0 '^\[0\] reg_mr: 12$' \
         --scenario mr.scn "$program" well
+    expect 'a fault that is never reached is named' 0 \
+        'note: never reached: fault 0 reg_mr 99 null' \
+        --scenario late.scn "$program" well
     expect 'a domain released too early' 1 \
         '^r1: finding: children-alive in dealloc_pd' "$program" order
     expect 'a leak is no finding by itself' 0 'first rdma0' "$program" leak
@@ -341,6 +345,7 @@ verbs() {
     expect 'children are ranks, too' 0 '^\[0\] done$' sh -c "'$program' well; :"
 }
 printf 'profile ideal\nfault 0 reg_mr 1 null ENOMEM\n' >mr.scn
+printf 'profile ideal\nfault 0 reg_mr 99 null ENOMEM\n' >late.scn
 if [ -n "${VERBFAULT_LIBRARY-}" ]; then
     skip "verbs: $VERBFAULT_LIBRARY stands in for the library"
 elif [ -e "$programs/run_verbs" ]; then

@@ -169,7 +169,7 @@ static void plan(struct vf_call *call)
         return;
     call->fault = fault;
     call->record->planned = true;
-    call->machine->faults_hit++;
+    vf_plan_hit(call->machine, fault);
     if (fault->effect == VF_EFFECT_EXIT)
         end_process(call);
     else if (fault->effect == VF_EFFECT_HANG)

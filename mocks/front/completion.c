@@ -165,7 +165,7 @@ void vf_completion(struct vf_object *qp, struct vf_object *cq,
         hand_over(cq, &wc);
         return;
     }
-    qp->machine->faults_hit++;
+    vf_plan_hit(qp->machine, fault);
     tell(qp, generated, fault);
     apply(qp, cq, &wc, fault);
 }

@@ -133,11 +133,25 @@ static void poll_once(struct vf_call *call)
     }
 }
 
+/* A simulated rank waits here. Threads are told after the call (below): they
+ * spin on this, and need not let go of the world in its middle. */
 static void poll_cq(struct vf_call *call)
 {
     poll_once(call);
-    if (call->result == 0 && call->args[0] > 0 && vf_call_wait(call))
+    if (call->result == 0 && call->args[0] > 0 && !call->world->hooks.threads &&
+        vf_call_wait(call))
         poll_once(call);
+}
+
+static void tell_empty(const struct vf_call *call)
+{
+    const struct vf_hooks *hooks;
+
+    if (!call->machine || call->result != 0 || call->err)
+        return;
+    hooks = &call->world->hooks;
+    if (hooks->threads && hooks->empty)
+        hooks->empty(hooks->context, call->machine->number);
 }
 
 int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
@@ -152,6 +166,7 @@ int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
     };
 
     vf_call_run(&call, vf_contract_poll, poll_cq);
+    tell_empty(&call);
     return vf_call_count(&call);
 }
 

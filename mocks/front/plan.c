@@ -16,6 +16,16 @@ const struct vf_fault *vf_plan_search(const struct vf_plan *plan,
     return NULL;
 }
 
+void vf_plan_hit(struct vf_machine *machine, const struct vf_fault *fault)
+{
+    const struct vf_hooks *hooks = &machine->world->hooks;
+
+    machine->faults_hit++;
+    if (hooks->planned)
+        hooks->planned(hooks->context, machine->number,
+                       (unsigned)(fault - machine->plan.faults));
+}
+
 int vf_machine_plan(struct vf_world *world, int machine,
                     const struct vf_fault *fault)
 {

@@ -302,7 +302,7 @@ bool vf_machine_alloc(struct vf_world *world, int machine, size_t size)
     nth = ++owner->calls[VF_VERB_alloc];
     fault = vf_plan_find(&owner->plan, VF_VERB_alloc, nth);
     if (fault) {
-        owner->faults_hit++;
+        vf_plan_hit(owner, fault);
         tell_alloc(owner, size, fault->effect);
     }
     vf_world_unlock(world);

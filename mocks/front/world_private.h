@@ -124,6 +124,9 @@ vf_plan_find(const struct vf_plan *plan, enum vf_verb verb, unsigned nth)
     return vf_plan_search(plan, verb, nth);
 }
 
+/* The fault takes effect. */
+void vf_plan_hit(struct vf_machine *machine, const struct vf_fault *fault);
+
 /* Is this memory allocated, as far as anyone can tell? */
 bool vf_memory_alive(const struct vf_world *world, const void *address,
                      size_t length);

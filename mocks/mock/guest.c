@@ -22,6 +22,8 @@
  * before the processor is offered to others. */
 #define EMPTY_POLLS 16u
 #define IDLE_LOOKS 8u
+/* At the process's end, for what other threads have locked. */
+#define PATIENCE INT64_C(1000000000)
 
 static struct {
     struct vf_world *world;
@@ -126,6 +128,12 @@ static void trace(void *context, int machine, const char *line)
     text[length] = '\n';
     if (write(guest.trace, text, length + 1) < 0)
         guest.trace = -1;
+}
+
+static void planned(void *context, int machine, unsigned fault)
+{
+    (void)context;
+    atomic_store(&share_of(guest.world)->machine[machine].hit[fault], true);
 }
 
 /* The plan says so: as by kill -9, nothing is given back. */
@@ -239,6 +247,7 @@ void guest_enter(void)
         .now = now,
         .empty = empty,
         .finding = finding,
+        .planned = planned,
         .exit = end_here,
         .threads = true,
         .descriptors = true,
@@ -265,6 +274,20 @@ void guest_enter(void)
     vf_world_install(world);
 }
 
+/* False: it is not to be had. A handler may have come in the middle of locking,
+ * so that even this thread's own lock seems to be another's. */
+static bool lock_in_time(struct vf_world *world)
+{
+    int64_t end = vf_os_now() + PATIENCE;
+
+    while (pthread_mutex_trylock(&world->mutex) != 0) {
+        if (vf_os_now() > end)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
 /* A program may end inside of a verb, by exit() in a signal's handler: with the
  * world locked, which the attendant may wait for, or even in the room. It ends
  * as if it died, then, and others bury it. */
@@ -276,8 +299,9 @@ __attribute__((destructor)) static void leave(void)
         return;
     guest.leaver = pthread_self();
     atomic_store(&guest.left, true);
-    vf_world_lock(world); /* and never unlocks it: see guest_stay_away */
-    if (world->view->entered)
+    /* Never unlocked: see guest_stay_away. */
+    if (!lock_in_time(world) ||
+        vf_lock_holder(&world->view->room->lock) == world->view->self + 1)
         return;
     if (share_of(world)->leaks)
         vf_machine_leaks(world, world->home);

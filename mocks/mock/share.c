@@ -356,6 +356,18 @@ void vf_room_sweep(struct vf_room *room)
     death_sweep(room->world);
 }
 
+bool vf_room_fault(const struct vf_room *room, int machine, unsigned n,
+                   struct vf_fault *fault, bool *hit)
+{
+    const struct share_machine *told = &share_of(room->world)->machine[machine];
+
+    if (n >= told->faults)
+        return false;
+    *fault = told->fault[n];
+    *hit = atomic_load(&told->hit[n]);
+    return true;
+}
+
 unsigned vf_room_visitors(const struct vf_room *room, int machine)
 {
     return room->world->view->room->machines[machine].visitors;

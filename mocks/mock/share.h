@@ -30,6 +30,7 @@ struct share_machine {
     unsigned faults;
     struct share_device device[VF_DEVICE_MAX];
     struct vf_fault fault[VF_PLAN_MAX];
+    _Atomic bool hit[VF_PLAN_MAX]; /* it took effect */
 };
 
 struct share {

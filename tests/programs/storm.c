@@ -12,8 +12,11 @@
  *   forks    2 ranks: the same with one thread, and children that use verbs
  *   closed   2 ranks: the same, after all descriptors above 2 were closed
  *   exits    2 ranks: main ends while other threads poll
+ *   signals  1 rank: children that a signal's handler ends, inside of a verb
  */
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "board.h"
@@ -241,6 +244,52 @@ static void exits(void)
         pthread_create(&thread, NULL, poll_for_ever, &ends[i]);
     }
     barrier();
+}
+
+static void end_well(int number)
+{
+    (void)number;
+    exit(0);
+}
+
+/* Talks to itself until the signal comes. */
+static void talk(uint32_t microseconds)
+{
+    static unsigned char bytes[2][20000];
+    struct itimerval timer = {.it_value.tv_usec = microseconds};
+    struct endpoint endpoint;
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    struct ibv_wc wc;
+
+    endpoint_open(&endpoint, 16, 0);
+    mr = endpoint_register(&endpoint, bytes, sizeof bytes);
+    qp = endpoint_qp(&endpoint, NULL, 4);
+    endpoint_connect(qp, &endpoint.gid, qp->qp_num, 18);
+    signal(SIGALRM, end_well);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    for (uint32_t turn = 0;; turn++) {
+        post_receive(qp, 0, bytes[0], sizeof bytes[0], mr->lkey);
+        send(qp, 1, bytes[1], lengths[turn % 3], mr->lkey);
+        for (int i = 0; i < 2; i++) {
+            next_completion(&endpoint, &wc);
+            expect_success(&wc);
+        }
+    }
+}
+
+static void signals(void)
+{
+    for (uint32_t i = 0; i < self.count; i++) {
+        pid_t child = fork();
+        int status;
+
+        if (child == 0)
+            talk(1000 + i * 7919 % 1000);
+        waitpid(child, &status, 0);
+        if (status != 0)
+            wrong("how a child ended");
+    }
 }
 
 /* ---- a ring of sleepers ---- */
@@ -491,6 +540,8 @@ int main(int argc, char **argv)
         threads();
     else if (strcmp(mode, "exits") == 0)
         exits();
+    else if (strcmp(mode, "signals") == 0)
+        signals();
     else
         alone(mode);
     printf("well\n");

@@ -68,6 +68,11 @@ void vf_room_process_ended(struct vf_room *room, pid_t pid);
 /* Looks for processes that died without anybody telling. */
 void vf_room_sweep(struct vf_room *room);
 
+/* The n-th fault of the machine's plan, and whether it took effect in any
+ * process; false: there is none. */
+bool vf_room_fault(const struct vf_room *room, int machine, unsigned n,
+                   struct vf_fault *fault, bool *hit);
+
 /* How many processes ever opened the room from this machine. */
 unsigned vf_room_visitors(const struct vf_room *room, int machine);
 

@@ -81,6 +81,9 @@ struct vf_hooks {
     /* A call failed without a plan: the device refused it. May be NULL. */
     void (*refused)(void *context, int machine, enum vf_verb verb, unsigned nth,
                     int err_no);
+    /* A fault of the machine's plan, counted from 0, takes effect. May be
+     * NULL. */
+    void (*planned)(void *context, int machine, unsigned fault);
     /* A finding. It may return (keep going) or never (stop the rank). */
     void (*finding)(void *context, const struct vf_finding *finding);
     /* The plan ends or stops the process here; does not return when it can
