@@ -10,6 +10,7 @@
 #include "mock/os.h"
 
 #define SPINS 500 /* about as long as it takes to sleep and be woken */
+#define PIPES 3   /* that are closed under a copy, before it gives up */
 #define STACK ((size_t)256 * 1024)
 #define FIRST_SLEEP 1000000 /* nanoseconds */
 #define LONGEST_SLEEP 32000000
@@ -92,10 +93,9 @@ static int drain(int fd, char *to, size_t size)
     return 0;
 }
 
-/* Copies as memcpy would, but answers EFAULT. After an error the pipe may have
- * something left in it, and is closed. */
-static int copy(struct vf_porter *porter, char *to, const char *from,
-                size_t size)
+/* As copy(). After an error the pipe may have something left in it. */
+static int copy_once(struct vf_porter *porter, char *to, const char *from,
+                     size_t size)
 {
     int error = porter->pipe[0] != -1 ? 0 : vf_os_pipe(porter->pipe);
 
@@ -111,6 +111,21 @@ static int copy(struct vf_porter *porter, char *to, const char *from,
         from += moved;
         to += moved;
         size -= (size_t)moved;
+    }
+    return error;
+}
+
+/* Copies as memcpy would, but answers EFAULT. A program that closes what it
+ * does not know has closed the pipe, perhaps: then a new one does it again. */
+static int copy(struct vf_porter *porter, char *to, const char *from,
+                size_t size)
+{
+    int error = copy_once(porter, to, from, size);
+
+    for (int again = 0; error == EBADF && again < PIPES; again++) {
+        porter->pipe[0] = -1; /* the numbers are the program's now */
+        porter->pipe[1] = -1;
+        error = copy_once(porter, to, from, size);
     }
     if (error != 0)
         close_pipe(porter);

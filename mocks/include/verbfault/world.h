@@ -98,8 +98,8 @@ struct vf_hooks {
      * one, else yes. */
     bool (*memory_alive)(void *context, const void *address, size_t length);
     bool threads; /* calls come from several threads: lock */
-    bool unchecked; /* posts and polls look their handle up and check nothing
-                       else: for measurements */
+    bool unchecked; /* with threads: posts and polls look their handle up and
+                       check and remember nothing else: for measurements */
     bool descriptors; /* channels and contexts have descriptors to wait on; the
                          calls that take events wait there, not in empty */
 };
