@@ -5,7 +5,7 @@
  *
  * The receive is posted with a region of the program's own. Peers reach its
  * memory another way, which is there from the start, or is made once the
- * message has come.
+ * message has come; or over another queue pair than the message.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,11 +20,12 @@
 #define LONG 20000u /* waits beside it */
 #define SECONDS 30  /* for a test: what hangs ends it */
 
-enum way { TWO_REGIONS, LATE_REGION, MORE_RIGHTS };
+enum way { TWO_REGIONS, LATE_REGION, MORE_RIGHTS, OTHER_PAIR };
 
 struct talk {
     union ibv_gid gid[2];
     uint32_t number[2];
+    uint32_t second[2]; /* the RDMA's way, for OTHER_PAIR */
     uint32_t key;
     uint64_t address;
     uint32_t length;
@@ -88,14 +89,17 @@ static void make_room(void)
 /* ---- two processes ---- */
 
 /* Both tell who they are and meet at the step. */
-static void meet(int machine, struct endpoint *endpoint, struct ibv_qp *qp)
+static void meet(int machine, struct endpoint *endpoint, struct ibv_qp *qp,
+                 struct ibv_qp *second)
 {
     talk->gid[machine] = endpoint->gid;
     talk->number[machine] = qp->qp_num;
+    talk->second[machine] = second->qp_num;
     atomic_fetch_add(&talk->step, 1);
     while (atomic_load(&talk->step) < 2)
         sched_yield();
     endpoint_connect(qp, &talk->gid[!machine], talk->number[!machine], 14);
+    endpoint_connect(second, &talk->gid[!machine], talk->second[!machine], 14);
 }
 
 static struct ibv_mr *local_region(struct endpoint *endpoint, void *memory)
@@ -131,11 +135,11 @@ static int receiver(void *argument)
     endpoint_open(&endpoint, 64, 0);
     qp = endpoint_qp(&endpoint, NULL, 8);
     mr = local_region(&endpoint, memory);
-    if (talk->way == TWO_REGIONS)
+    if (talk->way == TWO_REGIONS || talk->way == OTHER_PAIR)
         talk->key = endpoint_register(&endpoint, memory, LONG)->rkey;
     post_receive(qp, 1, memory, LONG, mr->lkey);
     talk->address = (uintptr_t)memory;
-    meet(0, &endpoint, qp);
+    meet(0, &endpoint, qp, endpoint_qp(&endpoint, NULL, 8));
     await(&talk->step, 3);
     if (talk->way == LATE_REGION)
         talk->key = endpoint_register(&endpoint, memory, LONG)->rkey;
@@ -179,20 +183,22 @@ static int sender(void *argument)
     static unsigned char memory[LONG];
     struct endpoint endpoint;
     struct ibv_mr *mr;
-    struct ibv_qp *qp;
+    struct ibv_qp *qp, *second;
 
     (void)argument;
     enter_room(1);
     endpoint_open(&endpoint, 64, 0);
     qp = endpoint_qp(&endpoint, NULL, 8);
     mr = local_region(&endpoint, memory);
-    meet(1, &endpoint, qp);
+    second = endpoint_qp(&endpoint, NULL, 8);
+    meet(1, &endpoint, qp, second);
     memset(memory, 's', LONG);
     request(&endpoint, qp, IBV_WR_SEND, memory, mr->lkey);
     atomic_store(&talk->step, 3);
     await(&talk->step, 4);
     memset(memory, 'w', LONG);
-    request(&endpoint, qp, talk->opcode, memory, mr->lkey);
+    request(&endpoint, talk->way == OTHER_PAIR ? second : qp, talk->opcode,
+            memory, mr->lkey);
     if (talk->opcode == IBV_WR_RDMA_READ && memory[talk->length - 1] != 's')
         return 8;
     atomic_store(&talk->step, 5);
@@ -311,6 +317,7 @@ int main(void)
         WAY(TWO_REGIONS),
         WAY(LATE_REGION),
         WAY(MORE_RIGHTS),
+        WAY(OTHER_PAIR),
         cmocka_unit_test(two_die_and_one_copied_to_the_other),
     };
     int failed;

@@ -81,6 +81,11 @@ void mock_drop_work(struct vf_world *world, uint32_t ref)
     room_put(world->view, ref, mock_work(world->view, ref)->size);
 }
 
+static _Atomic uint32_t *underway_of(struct vf_world *world, uint32_t process)
+{
+    return &world->view->room->processes[process].underway;
+}
+
 /* kept: the message waits in the request. False: the completion is lost. */
 static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  bool recv, const struct ibv_wc *wc,
@@ -108,7 +113,8 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
     entry->fault = fault_place(world, qp, fault);
     atomic_store_explicit(&entry->work, kept ? work : 0, memory_order_relaxed);
     if (kept == MOCK_KEPT)
-        atomic_fetch_add_explicit(&qp->underway, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(underway_of(world, qp->object.process), 1,
+                                  memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
     make_event(world, cq, wc);
     return true;
@@ -207,8 +213,8 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
 
 /* The order matters: whoever dies in between leaves the entry taken, and what
  * is copied twice does no harm, but what is freed twice does. */
-void mock_unpack(struct vf_world *world, struct room_qp *qp,
-                 struct room_completion *entry, uint32_t taken)
+void mock_unpack(struct vf_world *world, struct room_completion *entry,
+                 uint32_t taken)
 {
     uint32_t length = entry->wc.byte_len;
     uint32_t ref = taken & ~MOCK_WORK_TAKEN;
@@ -232,7 +238,8 @@ void mock_unpack(struct vf_world *world, struct room_qp *qp,
     if (length > 0)
         copy_short(world, &to, &from, length);
     atomic_store_explicit(&entry->work, 0, memory_order_release);
-    if (qp && !entry->unreached)
-        atomic_fetch_sub_explicit(&qp->underway, 1, memory_order_release);
+    if (!entry->unreached)
+        atomic_fetch_sub_explicit(underway_of(world, work->process), 1,
+                                  memory_order_release);
     mock_drop_work(world, ref);
 }

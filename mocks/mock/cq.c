@@ -120,13 +120,12 @@ static struct vf_object *owner_of(struct vf_world *world,
 }
 
 /* The bytes of a message that waits: a peer may be at it (remote.c). */
-static void unpack(struct vf_world *world, struct room_completion *entry,
-                   struct room_qp *qp)
+static void unpack(struct vf_world *world, struct room_completion *entry)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
     if (work && entry->unreached) {
-        mock_unpack(world, qp, entry, work);
+        mock_unpack(world, entry, work);
         return;
     }
     while (work) {
@@ -134,7 +133,7 @@ static void unpack(struct vf_world *world, struct room_completion *entry,
             atomic_compare_exchange_weak_explicit(
                 &entry->work, &work, work | MOCK_WORK_OWNER,
                 memory_order_acquire, memory_order_acquire)) {
-            mock_unpack(world, qp, entry, work);
+            mock_unpack(world, entry, work);
             return;
         }
         vf_os_pause();
@@ -163,7 +162,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
     if (!entry || (entry->fault && wc))
         return false;
     owner = owner_of(world, entry, &qp);
-    unpack(world, entry, qp);
+    unpack(world, entry);
     if (wc) {
         account(object, owner, entry);
         *wc = entry->wc;

@@ -348,6 +348,7 @@ void death_bury(struct vf_world *world, uint32_t number)
     leave_locks(world, number);
     process->event_head = process->event_tail;
     process->copies_refused = false;
+    atomic_store(&process->underway, 0);
     process->reached = false;
     atomic_store(&process->asleep, 0);
     if (number != world->view->self)

@@ -215,8 +215,8 @@ void mock_unpark(struct vf_world *world, uint32_t work);
 void mock_drop_work(struct vf_world *world, uint32_t work);
 /* Copies the bytes that lie in the entry's receive to where they belong, and
  * frees it. taken: what it was taken with. qp: of the entry, or NULL. */
-void mock_unpack(struct vf_world *world, struct room_qp *qp,
-                 struct room_completion *entry, uint32_t taken);
+void mock_unpack(struct vf_world *world, struct room_completion *entry,
+                 uint32_t taken);
 
 /* qp.c */
 int mock_create_qp(struct vf_object *qp, struct ibv_qp_init_attr *attr);

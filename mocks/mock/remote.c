@@ -45,35 +45,43 @@ static void await_owner(const struct vf_world *world,
 }
 
 /* The message in a completion that its owner has not taken. */
-static void settle_entry(struct vf_world *world, struct room_qp *qp,
-                         struct room_completion *entry)
+static void settle_entry(struct vf_world *world, struct room_completion *entry,
+                         uint32_t process)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
-    if (work == 0 || entry->unreached || entry->qp != qp->object.index)
+    if (work == 0 || entry->unreached)
         return;
     if (!(work & MOCK_WORK_TAKEN) &&
         atomic_compare_exchange_strong_explicit(
             &entry->work, &work, work | MOCK_WORK_PEER, memory_order_acquire,
             memory_order_relaxed))
-        mock_unpack(world, qp, entry, work);
+        mock_unpack(world, entry, work);
     else
-        await_owner(world, entry, qp->object.process);
+        await_owner(world, entry, process);
 }
 
-/* underway may be too high after a death, never too low. */
-static void settle_messages(struct vf_world *world, struct room_qp *qp)
+static void settle_queue(struct vf_world *world, const struct room_cq *cq)
 {
-    struct room_cq *cq = room_find(world->view, ROOM_CQ, qp->recv_cq);
-    struct room_completion *ring;
-    uint32_t head;
+    struct room_completion *ring = room_at(world->view, cq->ring);
+    uint32_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
 
-    if (!cq || atomic_load_explicit(&qp->underway, memory_order_acquire) == 0)
-        return;
-    ring = room_at(world->view, cq->ring);
-    head = atomic_load_explicit(&cq->head, memory_order_acquire);
     for (; cq->tail - head - 1 < cq->slots; head++)
-        settle_entry(world, qp, &ring[head & (cq->slots - 1)]);
+        settle_entry(world, &ring[head & (cq->slots - 1)], cq->object.process);
+}
+
+/* Of all its queue pairs: a send over one that has completed comes before an
+ * RDMA request over another. */
+static void settle_messages(struct vf_world *world, uint32_t number)
+{
+    struct room_process *process = &world->view->room->processes[number];
+    const struct room_cq *cq;
+
+    if (atomic_load_explicit(&process->underway, memory_order_acquire) == 0)
+        return;
+    cq = room_find(world->view, ROOM_CQ, process->objects[ROOM_CQ]);
+    for (; cq; cq = room_find(world->view, ROOM_CQ, cq->object.next))
+        settle_queue(world, cq);
 }
 
 static uint64_t place_in(const struct room_region *region, uint64_t address)
@@ -168,7 +176,7 @@ static int perform(struct vf_world *world, struct room_work *sent,
     uint32_t process = receiver->object.process;
     int err;
 
-    settle_messages(world, receiver);
+    settle_messages(world, process);
     if (is_atomic(sent))
         return change_word(world, sent, process, place);
     hold_receiver(world, receiver, sent, sent->length);

@@ -143,9 +143,8 @@ struct room_qp {
     uint32_t later, sooner; /* queue pairs with a deadline */
 
     _Alignas(64) struct room_queue recv;
-    bool awaited;              /* a peer's send waits for a receive here */
-    uint32_t landing;          /* messages that are being copied to it */
-    _Atomic uint32_t underway; /* landed, not yet in its program's memory */
+    bool awaited;     /* a peer's send waits for a receive here */
+    uint32_t landing; /* messages that are being copied to it */
 };
 
 /* A completion on its way to its owner. */
@@ -249,6 +248,10 @@ struct room_process {
     uint32_t objects[ROOM_KINDS]; /* lists, indices */
     _Atomic uint32_t bell;        /* counts what its attendant shall look at */
     _Atomic uint32_t asleep;      /* the attendant is */
+    /* Messages that wait for it in the room, where a peer's RDMA could reach
+     * the memory they belong to. May be too high after a death, never too
+     * low. */
+    _Atomic uint32_t underway;
     uint32_t parked[ROOM_PARKED];
     _Atomic uint32_t parked_taken; /* a bit for each */
     uint32_t event_head, event_tail;
