@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mock/death.h"
 #include "mock/mock.h"
 
 #define MAGIC UINT64_C(0x316d6f6f72666676) /* "vffroom1" */
+#define LOOKS 50 /* milliseconds that a watcher waits for a lock */
 #define ROOM_BYTES ((size_t)8 << 30)
 
 struct share *share_of(const struct vf_world *world)
@@ -321,12 +323,34 @@ void vf_room_destroy(struct vf_room *room)
     free(room);
 }
 
+/* Whoever watches must not wait for a process that is stopped in the middle of
+ * a change (SIGSTOP, a debugger): it has deadlines of its own to keep, and ends
+ * that process in the end. False: the lock stays with one that lives. */
+static bool is_free(const struct vf_room *room, const struct vf_lock *lock)
+{
+    struct vf_asker asker = death_asker(room->world, 0);
+    unsigned holder = vf_lock_holder(lock);
+
+    for (int looks = 0; looks < LOOKS && holder != 0; looks++) {
+        const struct timespec nap = {.tv_nsec = 1000000};
+
+        if (!asker.deaths->alive(asker.deaths->context, holder))
+            return true;
+        nanosleep(&nap, NULL);
+        if (vf_lock_holder(lock) != holder)
+            return true;
+    }
+    return holder == 0;
+}
+
 bool vf_room_report(struct vf_room *room, struct vf_report *report)
 {
     struct share *share = share_of(room->world);
     struct vf_asker asker = death_asker(room->world, 0);
     bool found;
 
+    if (!is_free(room, &share->report_lock))
+        return false;
     vf_lock_take(&share->report_lock, asker.self, asker.deaths);
     found = share->taken != share->told;
     if (found)
@@ -344,6 +368,8 @@ void vf_room_process_ended(struct vf_room *room, pid_t pid)
 {
     struct room *memory = room->world->view->room;
 
+    if (!is_free(room, &memory->lock))
+        return; /* a later sweep finds it */
     room_enter(room->world);
     for (uint32_t i = 0; i < ROOM_PROCESSES; i++)
         if (atomic_load(&memory->processes[i].pid) == (int32_t)pid)
@@ -353,7 +379,8 @@ void vf_room_process_ended(struct vf_room *room, pid_t pid)
 
 void vf_room_sweep(struct vf_room *room)
 {
-    death_sweep(room->world);
+    if (is_free(room, &room->world->view->room->lock))
+        death_sweep(room->world);
 }
 
 bool vf_room_fault(const struct vf_room *room, int machine, unsigned n,
