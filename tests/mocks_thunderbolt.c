@@ -350,8 +350,10 @@ static void region_past_32_bits_returns_wrong_data(void **state)
     two_hosts(&vf_profile_thunderbolt, &a, &b);
     memory = mmap(NULL, far + 8192, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
+        print_message("skipped: no 4 GiB of address space to be had\n");
         skip();
+    }
     memory[4096] = 0x11;
     memory[far + 4096] = 0x22;
     mr = ibv_reg_mr(a.pd, memory, far + 8192, ALL_ACCESS);

@@ -315,6 +315,7 @@ static pid_t stage_child(struct stage *stage)
     case ENOSYS:
         kill(pid, SIGKILL);
         ended(pid);
+        print_message("skipped: no copies between processes here\n");
         skip();
         break;
     default:
