@@ -397,6 +397,9 @@ void sim_lift_faults(void)
         vf_machine_clear_plan(sim.world, i);
         if (rank->state != SIM_DONE)
             sim_bury(rank);
+        /* What a device keeps of a dead process is a fault, too, and nothing
+         * but this lifts it (mlx#3207). */
+        vf_machine_reboot(sim.world, i);
         sim_memory_end(rank); /* what is left was reported, or excused */
         sim.hostile[i] = NULL;
         rank->library_absent = false;

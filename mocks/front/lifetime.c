@@ -77,6 +77,16 @@ static const enum vf_kind reclaim_order[] = {
 };
 #define RECLAIM_KINDS (sizeof(reclaim_order) / sizeof(reclaim_order[0]))
 
+void vf_machine_reboot(struct vf_world *world, int machine)
+{
+    struct vf_machine *rebooted = &world->machines[machine];
+
+    vf_world_lock(world);
+    for (int i = 0; i < rebooted->device_count; i++)
+        rebooted->devices[i].state->kept_pds = 0;
+    vf_world_unlock(world);
+}
+
 void vf_machine_end(struct vf_world *world, int machine)
 {
     struct vf_machine *owner = &world->machines[machine];

@@ -81,8 +81,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_unroutable_errno = EINVAL,        /* mlx#3467 */
     .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
-    .rtr_stale_errno = 0, /* mlx#3467, mlx#3207: EBUSY (16), after some crashes;
-                             after most a new start works */
+    .rtr_stale_errno = EBUSY,              /* mlx#3467, mlx#3207: 16 */
     .rtr_needs_global = true, /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */

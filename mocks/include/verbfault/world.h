@@ -163,6 +163,9 @@ unsigned vf_machine_leaks(struct vf_world *world, int machine);
 /* The process on the machine has ended: what it held is released by the
  * kernel; peers see what their profile shows of it. */
 void vf_machine_end(struct vf_world *world, int machine);
+/* The machine was started anew: its devices hold nothing of dead processes any
+ * more. None of its processes may be alive. */
+void vf_machine_reboot(struct vf_world *world, int machine);
 /* Delivers delayed completions that are due at now(). Returns the time of the
  * next one, or -1. */
 int64_t vf_world_advance(struct vf_world *world);
