@@ -30,7 +30,7 @@ static struct {
     bool in_place;
     int times;
 } plan;
-static bool wrong[CJ_MAX_RANKS];
+static bool wrong[CJ_MAX_MESH_RANKS];
 
 static void expect_text(const char *text, const char *part)
 {
@@ -86,7 +86,7 @@ static void set_expected(unsigned char *sum, int size)
     set_all(sum, 0);
     for (int rank = 1; rank < size; rank++) {
         set_all(data, rank);
-        cji_sum(plan.type, data, sum, plan.count);
+        cji_reduce(CJI_SUM, plan.type, data, sum, plan.count);
     }
     free(data);
 }
@@ -167,7 +167,7 @@ static const size_t sizes[] = {0,     1,     2,      7,      4095,    4096,
 static void sums_of_all_sizes_are_exact(void **state)
 {
     (void)state;
-    for (int size = 2; size <= CJ_MAX_RANKS; size += size == 4 ? 4 : 1) {
+    for (int size = 2; size <= CJ_MAX_MESH_RANKS; size += size == 4 ? 4 : 1) {
         start(size);
         for (size_t i = 0; i < SIZES; i++) {
             if (i % 2 == 0 || size == 3)

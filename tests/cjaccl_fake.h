@@ -20,7 +20,7 @@
 
 struct fake_machine {
     /* Set by the test. */
-    const char *names[CJ_MAX_RANKS + 1]; /* of its devices, NULL at the end */
+    const char *names[CJ_MAX_MESH_RANKS + 1]; /* of its devices, NULL at the end */
     bool no_list;                        /* get_device_list answers NULL */
     int transport;                       /* 100: Thunderbolt */
     bool drops;                          /* a SEND without receive is lost */

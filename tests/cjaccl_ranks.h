@@ -24,9 +24,9 @@ struct rank {
 struct ranks {
     int size;
     char coordinator[32];
-    struct cj_cell cells[CJ_MAX_RANKS * CJ_MAX_RANKS];
+    struct cj_cell cells[CJ_MAX_MESH_RANKS * CJ_MAX_MESH_RANKS];
     void (*body)(struct rank *rank);
-    struct rank rank[CJ_MAX_RANKS];
+    struct rank rank[CJ_MAX_MESH_RANKS];
 };
 
 /* A mesh of `size` machines with one device each, where everything works. */

@@ -137,7 +137,7 @@ static struct cj_group *new_group(int rank, int size, int64_t timeout)
     group->net = cji_default_net;
     group->timeout = timeout;
     group->deadline = cji_default_clock.now_ns(NULL) + timeout;
-    for (int i = 0; i < CJ_MAX_RANKS; i++)
+    for (int i = 0; i < CJ_MAX_MESH_RANKS; i++)
         group->ends[i] = -1;
     return group;
 }
@@ -245,7 +245,7 @@ static void expect_member_ok(struct member *member)
 
 static void run_group(int size, size_t bytes)
 {
-    struct member members[CJ_MAX_RANKS];
+    struct member members[CJ_MAX_MESH_RANKS];
 
     for (int i = size - 1; i >= 0; i--) {
         begin_member(&members[i], i, size);
@@ -263,7 +263,7 @@ static void everybody_gets_everything_in_rank_order(void **state)
     int before = open_descriptors();
 
     (void)state;
-    for (int size = 2; size <= CJ_MAX_RANKS; size++) {
+    for (int size = 2; size <= CJ_MAX_MESH_RANKS; size++) {
         choose_address();
         run_group(size, 32);
     }

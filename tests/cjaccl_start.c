@@ -65,7 +65,7 @@ static void fail_on_rank(int rank, const char *verb, int call, int err_no)
 static void groups_of_every_size_start_and_end(void **state)
 {
     (void)state;
-    for (int size = 2; size <= CJ_MAX_RANKS; size++) {
+    for (int size = 2; size <= CJ_MAX_MESH_RANKS; size++) {
         ranks_init(&ranks, size);
         ranks_start(&ranks);
         expect_all_ready();
@@ -602,7 +602,7 @@ static void a_group_of_one_needs_no_device(void **state)
 static void every_number_has_words(void **state)
 {
     (void)state;
-    for (int status = CJ_GROUP_FAILED; status <= CJ_OK; status++)
+    for (int status = CJ_NO_CONFIGURATION; status <= CJ_OK; status++)
         assert_string_not_equal(cj_strstatus(status), "unknown status");
     assert_string_equal(cj_strstatus(1), "unknown status");
     for (int step = 0; step < CJ_STEP_COUNT; step++)

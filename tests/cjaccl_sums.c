@@ -168,7 +168,7 @@ static void half_sums_are_rounded_once(void **state)
             float exact =
                 (float)(half_reference(halves[i]) + half_reference(halves[k]));
 
-            cji_sum(CJ_FLOAT16, &halves[k], &sum, 1);
+            cji_reduce(CJI_SUM, CJ_FLOAT16, &halves[k], &sum, 1);
             if (isnan(exact))
                 assert_int_equal(sum & 0x7fff, 0x7d00);
             else
@@ -191,7 +191,7 @@ static void bfloat_sums_are_rounded_once(void **state)
             float exact = float_of((uint32_t)values[i] << 16) +
                           float_of((uint32_t)values[k] << 16);
 
-            cji_sum(CJ_BFLOAT16, &values[k], &sum, 1);
+            cji_reduce(CJI_SUM, CJ_BFLOAT16, &values[k], &sum, 1);
             assert_int_equal(sum, bfloat_nearest(exact));
         }
     }
@@ -203,7 +203,7 @@ static void bfloat_sums_are_rounded_once(void **state)
         type out[3] = {(largest), (largest), 7};                               \
         const type expected[3] = {(wrapped), (type)-2, 12};                    \
                                                                                \
-        cji_sum(enumerator, in, out, 3);                                       \
+        cji_reduce(CJI_SUM, enumerator, in, out, 3);                           \
         assert_memory_equal(out, expected, sizeof out);                        \
     } while (0)
 
@@ -227,7 +227,7 @@ static void bools_are_any(void **state)
     const unsigned char expected[4] = {0, 1, 1, 1};
 
     (void)state;
-    cji_sum(CJ_BOOL, in, out, 4);
+    cji_reduce(CJI_SUM, CJ_BOOL, in, out, 4);
     assert_memory_equal(out, expected, 4);
 }
 
@@ -250,9 +250,9 @@ static void floats_add_as_the_processor_does(void **state)
             double expected_wide = (double)values[i] + wide;
             float doubled = values[k] + values[k];
 
-            cji_sum(CJ_FLOAT32, &values[k], &single, 1);
-            cji_sum(CJ_FLOAT64, &wide, &twice, 1);
-            cji_sum(CJ_COMPLEX64, other, complex, 1);
+            cji_reduce(CJI_SUM, CJ_FLOAT32, &values[k], &single, 1);
+            cji_reduce(CJI_SUM, CJ_FLOAT64, &wide, &twice, 1);
+            cji_reduce(CJI_SUM, CJ_COMPLEX64, other, complex, 1);
             SAME_FLOAT(single, expected);
             SAME_FLOAT(twice, expected_wide);
             SAME_FLOAT(complex[0], expected);

@@ -45,7 +45,7 @@ static void fill_with_part(const struct cji_exchange *exchange, int peer,
  */
 static void add_up(const struct cji_exchange *exchange, size_t chunk,
                    const unsigned char *own,
-                   unsigned char *const from[CJ_MAX_RANKS])
+                   unsigned char *const from[CJ_MAX_MESH_RANKS])
 {
     size_t bytes = chunk_bytes(exchange, chunk);
     size_t count = bytes / cj_type_size(exchange->type);
@@ -55,21 +55,21 @@ static void add_up(const struct cji_exchange *exchange, size_t chunk,
     if (exchange->rank == 0 && own != out)
         memcpy(out, own, bytes);
     for (int rank = 1; rank < exchange->size; rank++)
-        cji_sum(exchange->type, rank == exchange->rank ? own : from[rank], sum,
-                count);
+        cji_reduce(CJI_SUM, exchange->type,
+                   rank == exchange->rank ? own : from[rank], sum, count);
     if (sum != out)
         memcpy(out, sum, bytes);
 }
 
 /* One's own data is the copy that was sent: `out` may be where it was. */
 static void add_up_all(const struct cji_exchange *exchange, size_t chunk,
-                       unsigned char *const from[CJ_MAX_RANKS])
+                       unsigned char *const from[CJ_MAX_MESH_RANKS])
 {
     add_up(exchange, chunk, from[exchange->rank], from);
 }
 
 static void add_up_part(const struct cji_exchange *exchange, size_t chunk,
-                        unsigned char *const from[CJ_MAX_RANKS])
+                        unsigned char *const from[CJ_MAX_MESH_RANKS])
 {
     const unsigned char *part =
         exchange->in + (size_t)exchange->rank * exchange->bytes;
@@ -78,7 +78,7 @@ static void add_up_part(const struct cji_exchange *exchange, size_t chunk,
 }
 
 static void collect_parts(const struct cji_exchange *exchange, size_t chunk,
-                          unsigned char *const from[CJ_MAX_RANKS])
+                          unsigned char *const from[CJ_MAX_MESH_RANKS])
 {
     size_t bytes = chunk_bytes(exchange, chunk);
 

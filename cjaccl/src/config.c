@@ -126,11 +126,11 @@ static int check_mesh(const struct cj_config *config, struct cj_error *error)
 
 static int check_numbers(const struct cj_config *config, struct cj_error *error)
 {
-    if (config->size < 1 || config->size > CJ_MAX_RANKS)
+    if (config->size < 1 || config->size > CJ_MAX_MESH_RANKS)
         return cji_error_fill(
             error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),
             "the configuration has %d ranks: a mesh has 1 to %d", config->size,
-            CJ_MAX_RANKS);
+            CJ_MAX_MESH_RANKS);
     if (config->rank < 0 || config->rank >= config->size)
         return cji_error_fill(
             error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),

@@ -247,8 +247,9 @@ static int to_rts(struct cj_group *group, int peer)
                     cji_errno_text(err_no).text);
 }
 
-int cji_connections_connect(struct cj_group *group,
-                            const struct cji_destination peers[CJ_MAX_RANKS])
+int cji_connections_connect(
+    struct cj_group *group,
+    const struct cji_destination peers[CJ_MAX_MESH_RANKS])
 {
     for (int peer = 0; peer < group->size; peer++) {
         int status;

@@ -13,6 +13,6 @@ int cji_connections_create(struct cj_group *group);
 
 /* Moves the queue pairs to RTR and RTS, each towards its peer's. */
 int cji_connections_connect(struct cj_group *group,
-                            const struct cji_destination peers[CJ_MAX_RANKS]);
+                            const struct cji_destination peers[CJ_MAX_MESH_RANKS]);
 
 #endif

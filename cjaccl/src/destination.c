@@ -14,7 +14,7 @@ static const unsigned char card_text[14] = "cjaccl group 1";
 enum card_index { WISH_BYTE = 14, NARROW_BYTE = 15 };
 
 struct table {
-    struct cji_destination of[CJ_MAX_RANKS * CJ_MAX_RANKS];
+    struct cji_destination of[CJ_MAX_MESH_RANKS * CJ_MAX_MESH_RANKS];
 };
 
 static bool wants_handshake(const struct cj_group *group)
@@ -61,7 +61,7 @@ static void describe(const struct cj_group *group, int peer,
 static int exchange_lengths(struct cj_group *group)
 {
     int32_t mine = group->size;
-    int32_t all[CJ_MAX_RANKS];
+    int32_t all[CJ_MAX_MESH_RANKS];
     int status = cji_side_gather(group, &mine, all, sizeof mine);
 
     for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
@@ -163,9 +163,9 @@ static int32_t digest(const struct cj_group *group, const struct table *table)
 }
 
 int cji_destinations_exchange(struct cj_group *group,
-                              struct cji_destination peers[CJ_MAX_RANKS])
+                              struct cji_destination peers[CJ_MAX_MESH_RANKS])
 {
-    struct cji_destination mine[CJ_MAX_RANKS];
+    struct cji_destination mine[CJ_MAX_MESH_RANKS];
     struct table table = {.of = {{0}}};
     int status;
 

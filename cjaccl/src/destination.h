@@ -26,6 +26,6 @@ struct cji_destination {
  * are, checked, at peers[rank]. Settles group->handshake and group->lockstep.
  */
 int cji_destinations_exchange(struct cj_group *group,
-                              struct cji_destination peers[CJ_MAX_RANKS]);
+                              struct cji_destination peers[CJ_MAX_MESH_RANKS]);
 
 #endif

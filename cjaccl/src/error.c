@@ -100,6 +100,8 @@ const char *cj_strstatus(int status)
         return "a completion reported an error";
     case CJ_GROUP_FAILED:
         return "the group failed earlier";
+    case CJ_NO_CONFIGURATION:
+        return "this process is no rank of a group";
     default:
         return "unknown status";
     }
@@ -129,7 +131,14 @@ const char *cj_strstep(int step)
         [CJ_STEP_RTR] = "queue pair to RTR",
         [CJ_STEP_RTS] = "queue pair to RTS",
         [CJ_STEP_START_BARRIER] = "start barrier",
+        [CJ_STEP_FALLBACK] = "fallback",
         [CJ_STEP_ALL_SUM] = "all_sum",
+        [CJ_STEP_ALL_MAX] = "all_max",
+        [CJ_STEP_ALL_MIN] = "all_min",
+        [CJ_STEP_ALL_GATHER] = "all_gather",
+        [CJ_STEP_SUM_SCATTER] = "sum_scatter",
+        [CJ_STEP_SEND] = "send",
+        [CJ_STEP_RECV] = "recv",
         [CJ_STEP_BARRIER] = "barrier",
         [CJ_STEP_FINALIZE] = "finalize",
     };

@@ -192,7 +192,7 @@ static int meet(struct cj_group *group, const struct cji_exchange *exchange)
         .step = (uint32_t)group->step,
         .digest = exchange->digest,
     };
-    struct meeting all[CJ_MAX_RANKS];
+    struct meeting all[CJ_MAX_MESH_RANKS];
     int status = cji_side_gather(group, &mine, all, sizeof mine);
 
     for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
@@ -253,7 +253,7 @@ static void use_chunk(const struct cj_group *group,
                       struct cji_exchange *exchange)
 {
     size_t chunk = exchange->used;
-    unsigned char *from[CJ_MAX_RANKS] = {NULL};
+    unsigned char *from[CJ_MAX_MESH_RANKS] = {NULL};
 
     for (int p = next_peer(group, -1); p < group->size; p = next_peer(group, p))
         from[p] = group->connections[p].recv_slot[chunk % CJI_SLOTS];

@@ -50,7 +50,7 @@ struct cji_exchange {
      * them, except one's own.
      */
     void (*use)(const struct cji_exchange *exchange, size_t chunk,
-                unsigned char *const from[CJ_MAX_RANKS]);
+                unsigned char *const from[CJ_MAX_MESH_RANKS]);
 
     /* For fill and use. */
     int rank;

@@ -54,7 +54,7 @@ static struct cj_group *create(const struct cj_config *config)
         config->library != NULL ? *config->library : cji_default_library;
     group->clock = config->clock != NULL ? *config->clock : cji_default_clock;
     group->net = config->net != NULL ? *config->net : cji_default_net;
-    for (int rank = 0; rank < CJ_MAX_RANKS; rank++)
+    for (int rank = 0; rank < CJ_MAX_MESH_RANKS; rank++)
         group->ends[rank] = -1;
     return group;
 }
@@ -95,7 +95,7 @@ static int compare_digests(struct cj_group *group, const int32_t *all)
 static int start_barrier(struct cj_group *group)
 {
     int32_t mine = group->digest;
-    int32_t all[CJ_MAX_RANKS];
+    int32_t all[CJ_MAX_MESH_RANKS];
     int status;
 
     group->step = CJ_STEP_START_BARRIER;
@@ -111,7 +111,7 @@ static int start_barrier(struct cj_group *group)
 static int start(struct cj_group *group, const struct cj_config *config,
                  const struct cji_address *coordinator)
 {
-    struct cji_destination peers[CJ_MAX_RANKS];
+    struct cji_destination peers[CJ_MAX_MESH_RANKS];
     int status = cji_side_open(group, coordinator);
 
     if (status == CJ_OK)

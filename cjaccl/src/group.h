@@ -81,18 +81,18 @@ struct cj_group {
 
     /* Side channel: rank 0 has an end to each rank, the others one to rank 0;
      * all other ends are -1. */
-    int ends[CJ_MAX_RANKS];
+    int ends[CJ_MAX_MESH_RANKS];
 
     void *library_handle;
     struct cj_verbs verbs;
 
     int device_count;
-    struct cji_device devices[CJ_MAX_RANKS];
+    struct cji_device devices[CJ_MAX_MESH_RANKS];
 
     unsigned char *arena;
     size_t arena_size;
 
-    struct cji_connection connections[CJ_MAX_RANKS]; /* by peer */
+    struct cji_connection connections[CJ_MAX_MESH_RANKS]; /* by peer */
 
     bool handshake;
     bool lockstep;  /* with the handshake: before every chunk, not only once */

@@ -1,5 +1,7 @@
 #include "reduce.h"
 
+#include <string.h>
+
 /*
  * One loop for each type; `wide` is what the sum is formed in. An integer's is
  * unsigned, so that it wraps, and as wide as int at least, so that it is not
@@ -79,7 +81,16 @@ size_t cj_type_size(enum cj_type type)
     return kinds[type].size;
 }
 
-void cji_sum(enum cj_type type, const void *in, void *out, size_t count)
+void cji_reduce(enum cji_reduction reduction, enum cj_type type, const void *in,
+                void *out, size_t count)
 {
+    (void)reduction;
     kinds[type].sum(in, out, count);
+}
+
+void cji_reduce_to(enum cji_reduction reduction, enum cj_type type,
+                   const void *a, const void *b, void *out, size_t count)
+{
+    memcpy(out, a, count * kinds[type].size);
+    cji_reduce(reduction, type, b, out, count);
 }

@@ -8,7 +8,7 @@
 
 void cji_side_close(struct cj_group *group)
 {
-    for (int rank = 0; rank < CJ_MAX_RANKS; rank++) {
+    for (int rank = 0; rank < CJ_MAX_MESH_RANKS; rank++) {
         if (group->ends[rank] >= 0)
             group->net.close(group->net.ctx, group->ends[rank]);
         group->ends[rank] = -1;
@@ -90,8 +90,8 @@ static int recv_all(struct cj_group *group, int peer, void *data, size_t size)
 struct collection {
     unsigned char *all;
     size_t size;
-    size_t got[CJ_MAX_RANKS];
-    bool ahead[CJ_MAX_RANKS]; /* sent more than its block */
+    size_t got[CJ_MAX_MESH_RANKS];
+    bool ahead[CJ_MAX_MESH_RANKS]; /* sent more than its block */
 };
 
 static bool is_complete(const struct collection *all, int rank)
@@ -144,8 +144,8 @@ static int look_at_those_ahead(struct cj_group *group,
  */
 static int wait_for_any(struct cj_group *group, const struct collection *all)
 {
-    int ends[CJ_MAX_RANKS];
-    int ranks[CJ_MAX_RANKS] = {0};
+    int ends[CJ_MAX_MESH_RANKS];
+    int ranks[CJ_MAX_MESH_RANKS] = {0};
     int64_t until = next_look(group, all);
     int count = 0;
     int ready;

@@ -163,7 +163,7 @@ static int start(struct sim_rank *rank, void **group,
     struct cj_allocator allocator = {rank, allocator_alloc, allocator_free};
     struct cj_net net = {rank,      net_listen,   net_accept, net_connect,
                          net_send,  net_recv,     net_wait,   net_close,
-                         net_alive, net_peer_name};
+                         net_alive, net_peer_name, NULL};
     struct cj_cell cells[(SCN_RANKS_MAX + 1) * (SCN_RANKS_MAX + 1)];
     struct cj_config config;
     struct cj_error error;

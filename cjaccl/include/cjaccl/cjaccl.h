@@ -2,29 +2,55 @@
  * cjaccl: the start-up and the collectives of JACCL, in C, for verbs devices.
  *
  * A group is a fixed set of ranks, each a process (or, in a simulator, a
- * fiber) with one queue pair to every other rank: a mesh. cj_init() builds one,
- * cj_all_sum() and cj_barrier() use it, cj_finalize() takes it down. A rank of
- * cjaccl and a rank of JACCL (2026-08-22) can be members of one group: they
- * share the configuration, the side channel and the wire format.
+ * fiber). cj_init() builds one, the operations below use it, cj_finalize()
+ * takes it down. A rank of cjaccl and a rank of JACCL (2026-08-22) can be
+ * members of one group: they share the configuration, the side channel and the
+ * wire format.
+ *
+ * Topologies. In a mesh every rank has a queue pair to every other one; in a
+ * ring, to its two neighbours only, over 1 to 4 wires each. In a ring of two
+ * ranks both neighbours are the same peer, over two sets of queue pairs.
  *
  * How a group starts, in this order on every rank:
  *
  *   1. the configuration is checked; nothing has been touched so far;
  *   2. side channel: rank 0 listens at the coordinator's address, the others
  *      connect and say who they are. It comes before everything that can fail
- *      on one rank only, because it is how the other ranks learn of a failure:
- *      a rank that fails closes its connection;
+ *      on one rank only, because it is how the other ranks learn of a failure.
+ *      A caller that has a way of its own to exchange bytes gives that instead;
  *   3. the verbs library is loaded, the devices are opened, each once, however
  *      many peers are reached through it, and their ports must be up;
- *   4. per device one domain and one registered region (the arena, which holds
- *      every buffer of the group), per peer a completion queue and a queue
- * pair;
- *   5. the ranks exchange where their queue pairs are, connect them, and meet
- *      twice before the first of them returns.
+ *   4. per device one domain, per link (a wire to a peer) a completion queue
+ *      and a queue pair;
+ *   5. the ranks exchange where their queue pairs are. Now each knows whether
+ *      all are cjaccl, and how they will talk (see "On the wire");
+ *   6. per device one registered region (the arena, which holds every buffer of
+ *      the group); the queue pairs are connected, and the ranks meet twice
+ *      before the first of them returns.
  *
  * Whatever fails, all that was built is released in reverse: queue pairs,
  * region, completion queues, domains, devices, library, connections. After a
  * failed cj_init() the process is as it was, and may try again.
+ *
+ * Sockets. A group can also run over TCP, as a ring of connections: because
+ * the caller wants that (CJ_BACKEND_SOCKETS), or because RDMA could not be
+ * started on some rank and all ranks allowed it (CJ_FALLBACK_SOCKETS). Then the
+ * ranks agree on it, all of them, and each warns once. Results are those of a
+ * ring.
+ *
+ * On the wire. With a JACCL rank in the group, messages are JACCL's: always a
+ * whole class of 4096 << k bytes, with nothing to tell one from another. In a
+ * group of cjaccl ranks only, a message is as long as its data and a trailer
+ * that says which message of which operation it is: one that was lost, is stale
+ * or belongs to another operation is an error and never a wrong result. There,
+ * a rank that calls another operation than its peers, or the same with another
+ * type or count, is an error too.
+ *
+ * Lost messages. A Thunderbolt device holds a SEND back until its peer has
+ * posted a receive of as many 4 KiB frames. Others drop a SEND that comes too
+ * early (soft-RoCE's UC). There, ranks of cjaccl keep receives posted at all
+ * times and send no more than those (credits). With a JACCL rank in the group
+ * nothing can be done about it.
  *
  * Waiting. No wait is without an end. Start-up has one deadline, every
  * operation has its own, and while a rank waits it watches its side-channel
@@ -37,26 +63,24 @@
  * answers CJ_GROUP_FAILED and repeats the first error; only cj_finalize() is
  * left. A wrong argument is refused before anything is sent and does no harm.
  *
- * Lost messages. A Thunderbolt device holds a SEND back until its peer has
- * posted a receive. Others drop it (soft-RoCE's UC). There, the ranks meet on
- * the side channel before an operation's first SEND, and later ones are sent
- * only to a peer that is known to have posted (see enum cj_handshake). Where a
- * device grants a queue of one message only, they meet before every SEND.
- *
  * Hooks. The verbs, the dynamic loader, the clock, the allocator and the side
  * channel's transport come in through the configuration, each with a default.
  * A hook's table is copied by cj_init(); what its `ctx` points at must outlive
  * the group.
  *
- * Threads. Different groups may be used from different threads; one group from
- * one thread at a time. Errors are reported in the caller's struct cj_error and
- * nowhere else: cjaccl prints nothing, exits never and keeps no global state.
+ * Threads. Different groups may be used from different threads, also several on
+ * one device; one group from one thread at a time. A process that forks keeps
+ * its groups; in the child they answer CJ_INVALID, and cj_finalize() there
+ * frees memory and nothing else. Errors are reported in the caller's struct
+ * cj_error and nowhere else: cjaccl exits never, keeps no global state, and
+ * prints nothing but the warning of a fallback, if nobody takes that.
  */
 #ifndef CJACCL_H
 #define CJACCL_H
 
 #include <infiniband/verbs.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,8 +88,10 @@
 extern "C" {
 #endif
 
-/* A mesh has at most as many ranks as JACCL's. */
-#define CJ_MAX_RANKS 8
+#define CJ_MAX_RANKS 64
+/* JACCL's: ranks of a mesh, wires from a rank of a ring to its neighbour. */
+#define CJ_MAX_MESH_RANKS 8
+#define CJ_MAX_WIRES 4
 
 #define CJ_DEVICE_NAME_SIZE 64
 #define CJ_MESSAGE_SIZE 512
@@ -73,18 +99,19 @@ extern "C" {
 /* What went wrong, coarsely: what a program would tell apart. */
 enum cj_status {
     CJ_OK = 0,
-    CJ_INVALID = -1,      /* a configuration or an argument makes no sense */
-    CJ_UNSUPPORTED = -2,  /* it makes sense, but cjaccl cannot do it (yet) */
-    CJ_NO_MEMORY = -3,    /* the allocator answered NULL */
-    CJ_NO_LIBRARY = -4,   /* no verbs library, or one that lacks a symbol */
-    CJ_NO_DEVICE = -5,    /* no device, not that device, or its port is down */
-    CJ_VERBS = -6,        /* a verbs call failed */
-    CJ_NETWORK = -7,      /* the side channel: address, socket, connection */
-    CJ_PEER_GONE = -8,    /* another rank closed its connection */
-    CJ_PROTOCOL = -9,     /* another rank sent what it never should */
-    CJ_TIMEOUT = -10,     /* a deadline passed */
-    CJ_COMPLETION = -11,  /* a completion with an error, or a garbled one */
-    CJ_GROUP_FAILED = -12 /* an earlier operation failed; see its error */
+    CJ_INVALID = -1,       /* a configuration or an argument makes no sense */
+    CJ_UNSUPPORTED = -2,   /* it makes sense, but cjaccl cannot do it (yet) */
+    CJ_NO_MEMORY = -3,     /* the allocator answered NULL */
+    CJ_NO_LIBRARY = -4,    /* no verbs library, or one that lacks a symbol */
+    CJ_NO_DEVICE = -5,     /* no device, not that device, or its port is down */
+    CJ_VERBS = -6,         /* a verbs call failed */
+    CJ_NETWORK = -7,       /* the side channel: address, socket, connection */
+    CJ_PEER_GONE = -8,     /* another rank closed its connection */
+    CJ_PROTOCOL = -9,      /* another rank sent what it never should */
+    CJ_TIMEOUT = -10,      /* a deadline passed */
+    CJ_COMPLETION = -11,   /* a completion with an error, or a garbled one */
+    CJ_GROUP_FAILED = -12, /* an earlier operation failed; see its error */
+    CJ_NO_CONFIGURATION = -13 /* the environment does not make this a rank */
 };
 
 /* Where it went wrong, in the order of a group's life. */
@@ -111,7 +138,14 @@ enum cj_step {
     CJ_STEP_RTR,
     CJ_STEP_RTS,
     CJ_STEP_START_BARRIER,
+    CJ_STEP_FALLBACK, /* the ranks agree to go on over sockets */
     CJ_STEP_ALL_SUM,
+    CJ_STEP_ALL_MAX,
+    CJ_STEP_ALL_MIN,
+    CJ_STEP_ALL_GATHER,
+    CJ_STEP_SUM_SCATTER,
+    CJ_STEP_SEND,
+    CJ_STEP_RECV,
     CJ_STEP_BARRIER,
     CJ_STEP_FINALIZE,
     CJ_STEP_COUNT
@@ -270,6 +304,25 @@ struct cj_net {
     int (*alive)(void *ctx, int end);
     /* Writes a name of the peer, e.g. "10.0.0.2:50014"; never fails. */
     void (*peer_name)(void *ctx, int end, char *name, size_t size);
+    /*
+     * Writes where others can reach this end: of a connection its own address
+     * ("10.0.0.1"), without a port, into `host`, and of a listener its port
+     * into `port`. Only the socket ring asks; may be NULL, then there is none.
+     */
+    int (*local_name)(void *ctx, int end, char *host, size_t size,
+                      uint16_t *port);
+};
+
+/*
+ * The caller's own side channel, in place of connections: an all-gather.
+ * Writes every rank's `bytes` bytes into `all`, in rank order; 0, or a negative
+ * errno. It is called by every rank the same number of times with the same
+ * sizes, and should come back by itself when a rank is gone: cjaccl cannot
+ * interrupt it and has no other way to see that.
+ */
+struct cj_gather {
+    void *ctx;
+    int (*all_gather)(void *ctx, const void *mine, void *all, size_t bytes);
 };
 
 /* The names of the devices that lead from one rank to another, one per wire. */
@@ -278,12 +331,23 @@ struct cj_cell {
     int count;
 };
 
-/*
- * Whether SENDs need the ranks to agree first (see "Lost messages" above).
- * The ranks settle it at start-up and all do the same: on as soon as one rank
- * wants it. A JACCL rank knows no handshake; in a group with one it is off, and
- * CJ_HANDSHAKE_ON is an error.
- */
+enum cj_topology {
+    CJ_TOPOLOGY_AUTO, /* a mesh where the cells allow one, else a ring */
+    CJ_TOPOLOGY_RING, /* a ring where the cells allow one, else a mesh */
+};
+
+enum cj_backend {
+    CJ_BACKEND_RDMA,
+    CJ_BACKEND_SOCKETS /* no device is needed, and no cells */
+};
+
+/* What to do when RDMA cannot be started on some rank. */
+enum cj_fallback {
+    CJ_FALLBACK_NONE,   /* that is an error on every rank */
+    CJ_FALLBACK_SOCKETS /* when all ranks say so: the socket ring */
+};
+
+/* Whether SENDs need the ranks to agree first; on its way out. */
 enum cj_handshake {
     CJ_HANDSHAKE_AUTO, /* on, unless every device's transport is Thunderbolt */
     CJ_HANDSHAKE_ON,
@@ -299,22 +363,76 @@ struct cj_config {
     int size; /* 1 .. CJ_MAX_RANKS; a group of one needs no device at all */
     /*
      * The device file: size*size cells, row by row; cells[r * size + p] holds
-     * the devices of rank r that lead to rank p. Every cell but the diagonal
-     * needs one name; of more, a mesh uses the first. May be NULL if size is 1.
+     * the devices of rank r that lead to rank p, one per wire. A mesh needs a
+     * name in every cell but the diagonal; of more, it uses the first. A ring
+     * needs the same number of names in all cells of neighbours. May be NULL if
+     * size is 1 or the backend is sockets.
      */
     const struct cj_cell *cells;
-    /* Of rank 0, "address:port", "name:port" or "[v6]:port"; NULL if size is 1.
-     */
+    /* Of rank 0, "address:port", "name:port" or "[v6]:port"; may be NULL if
+     * size is 1 or there is a `gather`. */
     const char *coordinator;
+    enum cj_topology topology;
+    enum cj_backend backend;
+    enum cj_fallback fallback;
     int64_t start_timeout_ns;     /* of cj_init(); 0: 60 s */
     int64_t operation_timeout_ns; /* of each operation; 0: 600 s */
     enum cj_handshake handshake;
+    const struct cj_gather *gather;   /* NULL: connections to rank 0 */
     const struct cj_verbs *verbs;     /* NULL: from the library */
     const struct cj_library *library; /* NULL: dlopen */
     const struct cj_clock *clock;     /* NULL: CLOCK_MONOTONIC */
     const struct cj_allocator *allocator;
     const struct cj_net *net; /* NULL: TCP */
+    /* Takes the one warning of a fallback; NULL: standard error. */
+    void (*warn)(void *ctx, const char *message);
+    void *warn_ctx;
 };
+
+/*
+ * A configuration that was read from somewhere, and the memory behind it. Its
+ * `config` may be changed, and hooks be put in, before it is given to
+ * cj_init(). cj_settings_free() takes back the memory, at any time after that.
+ */
+struct cj_settings {
+    struct cj_config config;
+    void *memory;
+};
+
+/*
+ * As JACCL reads the environment; of two names the first that is set counts:
+ *
+ *   JACCL_RANK, MLX_RANK                        the rank
+ *   JACCL_IBV_DEVICES, MLX_IBV_DEVICES          path of a device file
+ *   JACCL_COORDINATOR, MLX_JACCL_COORDINATOR    address:port of rank 0
+ *   JACCL_RING, MLX_JACCL_RING                  set at all: prefer the ring
+ *
+ * and of cjaccl's own:
+ *
+ *   CJ_FALLBACK    "sockets": CJ_FALLBACK_SOCKETS; "none"
+ *   CJ_BACKEND     "sockets": CJ_BACKEND_SOCKETS; "rdma"
+ *   CJ_START_TIMEOUT, CJ_OPERATION_TIMEOUT    seconds, e.g. 2.5
+ *
+ * CJ_NO_CONFIGURATION when neither a rank nor a device file is named: this
+ * process is no rank. On failure nothing has to be freed.
+ */
+int cj_settings_from_env(struct cj_settings *settings, struct cj_error *error);
+
+/*
+ * Reads the cells of a device file (a JSON array of rows, a cell being null, a
+ * name or an array of names) or of an mlx.launch hostfile ({"hosts": [{"rdma":
+ * row, "ips": [..]}, ..]}), which also gives the coordinator's address, at port
+ * 32323, where no `coordinator` is given. `text` is `size` bytes and need not
+ * end in a zero; `name` is what messages call it. Everything that is wrong is
+ * CJ_INVALID, with the row and column.
+ */
+int cj_settings_from_text(struct cj_settings *settings, const char *text,
+                          size_t size, const char *name, int rank,
+                          const char *coordinator, struct cj_error *error);
+int cj_settings_from_file(struct cj_settings *settings, const char *path,
+                          int rank, const char *coordinator,
+                          struct cj_error *error);
+void cj_settings_free(struct cj_settings *settings);
 
 /* The element types, numbered as JACCL's. */
 enum cj_type {
@@ -347,15 +465,50 @@ int cj_init(const struct cj_config *config, struct cj_group **group,
             struct cj_error *error);
 
 /*
- * out[i] = the sum of all ranks' in[i], for i in 0 .. count-1, the same bits on
- * every rank: the ranks' elements are added in the order of their ranks.
- * Integers wrap. A float16 or bfloat16 is rounded, to nearest even, after every
- * addition. Every rank has to call this with the same count and type. `in` and
+ * Reductions. out[i] = all ranks' in[i] combined, for i in 0 .. count-1, the
+ * same bits on every rank. Integers wrap; a sum of bool is "any". A float16 or
+ * bfloat16 is rounded, to nearest even, after every addition. Complex numbers
+ * are compared by their real, then by their imaginary part. Where one is a NaN,
+ * or two are equal, JACCL's choice is made.
+ *
+ * In a mesh of cjaccl ranks the elements are combined in the order of the
+ * ranks, in a ring in the order of the ring from some rank on.
+ *
+ * Every rank has to make the same call with the same count and type. `in` and
  * `out` are aligned for their type and are equal or do not overlap. Collective;
  * count 0 is none at all and returns at once.
  */
 int cj_all_sum(struct cj_group *group, const void *in, void *out, size_t count,
                enum cj_type type, struct cj_error *error);
+int cj_all_max(struct cj_group *group, const void *in, void *out, size_t count,
+               enum cj_type type, struct cj_error *error);
+int cj_all_min(struct cj_group *group, const void *in, void *out, size_t count,
+               enum cj_type type, struct cj_error *error);
+
+/*
+ * `in` is `bytes` bytes, `out` size * bytes, in the order of the ranks. `in`
+ * may be its own place in `out`, else the two do not overlap. Collective.
+ */
+int cj_all_gather(struct cj_group *group, const void *in, void *out,
+                  size_t bytes, struct cj_error *error);
+
+/*
+ * `in` is size * count elements; out[i] = the sum of all ranks' in[rank * count
+ * + i]: count elements. `out` may be in's first elements or this rank's part of
+ * it, else the two do not overlap. Collective.
+ */
+int cj_sum_scatter(struct cj_group *group, const void *in, void *out,
+                   size_t count, enum cj_type type, struct cj_error *error);
+
+/*
+ * `bytes` bytes from one rank to another, which has to call the other of the
+ * two with the same number. In a ring, to and from neighbours only. 0 bytes
+ * return at once.
+ */
+int cj_send(struct cj_group *group, const void *in, size_t bytes, int to,
+            struct cj_error *error);
+int cj_recv(struct cj_group *group, void *out, size_t bytes, int from,
+            struct cj_error *error);
 
 /* Returns when every rank has called it. Collective. */
 int cj_barrier(struct cj_group *group, struct cj_error *error);
@@ -374,6 +527,23 @@ int cj_finalize(struct cj_group *group, struct cj_error *error);
 /* The rank of the caller, the number of ranks. */
 int cj_rank(const struct cj_group *group);
 int cj_size(const struct cj_group *group);
+
+/* What has become of a group. */
+struct cj_info {
+    bool ring;         /* else a mesh */
+    bool sockets;      /* it runs over TCP */
+    bool all_cjaccl;   /* no JACCL rank is in it */
+    int wires;         /* to each neighbour of a ring; 1 in a mesh */
+    int queue_pairs;   /* this and what follows: of this rank */
+    int regions;       /* one per device */
+    size_t memory;     /* bytes of all buffers and of the group itself */
+    size_t registered; /* bytes, counted once per region */
+};
+void cj_info(const struct cj_group *group, struct cj_info *info);
+
+/* Whether a verbs library with at least one device is there. `library` is as in
+ * the configuration, NULL the default. */
+bool cj_is_available(const struct cj_library *library);
 
 /* Bytes of one element; 0 if there is no such type. */
 size_t cj_type_size(enum cj_type type);
