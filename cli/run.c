@@ -112,6 +112,7 @@ static int take_seconds(int64_t *milliseconds, const char *option,
 
 static int take(struct run_options *run, int option, char **argv)
 {
+    int code;
     switch (option) {
     case 'n':
         return take_ranks(run, optarg);
@@ -135,7 +136,11 @@ static int take(struct run_options *run, int option, char **argv)
     case GRACE:
         return take_seconds(&run->grace, "--grace", optarg);
     case TIMEOUT:
-        return take_seconds(&run->timeout, "--timeout", optarg);
+        code = take_seconds(&run->timeout, "--timeout", optarg);
+        if (code == CLI_FINE && run->timeout == 0)
+            return cli_usage("run", "--timeout %s leaves no time to run",
+                             optarg);
+        return code;
     default:
         return cli_bad_option("run", argv);
     }

@@ -262,6 +262,14 @@ struct run_rank {
 
 enum run_stage { RUN_GOING, RUN_INTERRUPT, RUN_TERMINATE, RUN_KILL };
 
+/* A report that was printed before is only counted. */
+struct run_seen {
+    int machine;
+    char title[sizeof((struct vf_report *)NULL)->title];
+    unsigned count;
+};
+#define RUN_SEEN_MAX 64
+
 struct run {
     const struct run_options *options;
     const struct run_setup *setup;
@@ -272,6 +280,8 @@ struct run {
     char room_path[VF_ROOM_PATH_MAX];
     struct run_output output;
     struct run_rank ranks[RUN_RANKS_MAX];
+    struct run_seen seen[RUN_SEEN_MAX];
+    int seen_count;
     int device_files[RUN_RANKS_MAX]; /* descriptors, -1: none */
     int port;
     int running;

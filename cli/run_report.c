@@ -49,11 +49,42 @@ static void print_report(struct run *run, const struct vf_report *report)
     }
 }
 
+/* Reports of one title and rank: the first few tell, the rest is a number. */
+#define TOLD_WHOLE 3
+
+static bool is_worth_telling(struct run *run, const struct vf_report *report)
+{
+    struct run_seen *seen = run->seen;
+    struct run_seen *end = run->seen + run->seen_count;
+    while (seen < end && (seen->machine != report->machine ||
+                          strcmp(seen->title, report->title) != 0))
+        seen++;
+    if (seen == run->seen + RUN_SEEN_MAX)
+        return true;
+    if (seen == end) {
+        run->seen_count++;
+        seen->machine = report->machine;
+        snprintf(seen->title, sizeof seen->title, "%s", report->title);
+    }
+    return ++seen->count <= TOLD_WHOLE;
+}
+
+static void print_repeated(struct run *run)
+{
+    for (int i = 0; i < run->seen_count; i++) {
+        const struct run_seen *seen = &run->seen[i];
+        if (seen->count > TOLD_WHOLE)
+            run_say(&run->output, "r%d: %u more of \"%s\"", seen->machine,
+                    seen->count - TOLD_WHOLE, seen->title);
+    }
+}
+
 void run_reports(struct run *run)
 {
     static struct vf_report report; /* large */
     while (vf_room_report(run->room, &report)) {
-        print_report(run, &report);
+        if (is_worth_telling(run, &report))
+            print_report(run, &report);
         if (report.kind != VF_REPORT_NOTE && report.machine >= 0 &&
             report.machine < run->setup->ranks)
             run->ranks[report.machine].findings++;
@@ -199,6 +230,7 @@ int run_report_all(struct run *run)
     }
     if (lost > 0)
         run_say(&run->output, "%u reports were lost: they came too fast", lost);
+    print_repeated(run);
     print_notes(run, failed);
     if (bad || run->cut_short)
         print_table(run);

@@ -132,6 +132,7 @@ one_line 'too many ranks' 2 '1 to 64 ranks' -n 65 true
 one_line 'ranks that are no number' 2 '1 to 64 ranks' -n 2x true
 one_line 'an unknown profile' 2 'no profile "frob"; there are' \
     --profile frob true
+one_line 'a timeout of nothing' 2 'leaves no time' --timeout 0 true
 one_line 'a timeout that is no time' 2 'takes seconds' --timeout 1s true
 one_line 'a grace below nothing' 2 'takes seconds' --grace -1 true
 one_line 'more cables than devices' 2 'too many' \
@@ -330,6 +331,11 @@ verbs() {
         --scenario late.scn "$program" well
     expect 'a domain released too early' 1 \
         '^r1: finding: children-alive in dealloc_pd' "$program" order
+    expect 'the same finding again and again is told three times' 1 \
+        '^verbfault run: r0: 2 more of "children-alive in dealloc_pd"' -n 1 \
+        sh -c "for i in 1 2 3 4 5; do '$program' order; done"
+    [ "$(grep -c '^r0: finding: children-alive in dealloc_pd' out)" = 3 ] ||
+        bad 'three times, not more:'
     expect 'a leak is no finding by itself' 0 'first rdma0' "$program" leak
     expect 'unless it is asked for' 1 '^r0: leak of' \
         --leaks "$program" leak
