@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: verbfault list [subjects|profiles|verbs|effects|outcomes|types]\n"
+    "usage: verbfault list [subjects|profiles|verbs|effects|outcomes|types|\n"
+    "                       operations|settings]\n"
     "\n"
     "Lists the words that scenarios and reports are made of; without an\n"
     "argument, all of them.\n";
@@ -100,12 +101,47 @@ static void list_types(void)
                scn_type_size((enum scn_type)type));
 }
 
+static void list_operations(void)
+{
+    static const char *const about[SCN_OPERATION_COUNT] = {
+        [SCN_INIT] = "starts a group",
+        [SCN_ALL_SUM] = "every rank gets the sum over all ranks",
+        [SCN_ALL_MAX] = "every rank gets the largest of all ranks",
+        [SCN_ALL_MIN] = "every rank gets the smallest of all ranks",
+        [SCN_ALL_GATHER] = "every rank gets what all ranks have",
+        [SCN_SUM_SCATTER] = "every rank gets its part of the sum",
+        [SCN_SEND] = "one rank sends to another",
+        [SCN_BARRIER] = "all ranks meet",
+        [SCN_FINALIZE] = "ends the newest group",
+    };
+    for (int n = 0; n < SCN_OPERATION_COUNT; n++) {
+        enum scn_operation operation = (enum scn_operation)n;
+        printf("operation %-12s %-21s %s\n", scn_operation_name(operation),
+               operation == SCN_SEND            ? "TYPE COUNT FROM TO"
+               : scn_can_be_in_place(operation) ? "TYPE COUNT [in-place]"
+                                                : "",
+               about[operation]);
+    }
+}
+
+static void list_settings(void)
+{
+    for (int n = 0; n < SCN_SETTING_COUNT; n++) {
+        printf("setting %-10s", scn_setting_name((enum scn_setting)n));
+        for (int value = 0; scn_setting_value_name((enum scn_setting)n, value);
+             value++)
+            printf(" %s", scn_setting_value_name((enum scn_setting)n, value));
+        printf("\n");
+    }
+}
+
 static const struct {
     const char *name;
     void (*list)(void);
-} lists[] = {{"subjects", list_subjects}, {"profiles", list_profiles},
-             {"verbs", list_verbs},       {"effects", list_effects},
-             {"outcomes", list_outcomes}, {"types", list_types}};
+} lists[] = {{"subjects", list_subjects},     {"profiles", list_profiles},
+             {"verbs", list_verbs},           {"effects", list_effects},
+             {"outcomes", list_outcomes},     {"types", list_types},
+             {"operations", list_operations}, {"settings", list_settings}};
 
 #define LISTS (sizeof lists / sizeof lists[0])
 

@@ -114,7 +114,8 @@ int run_free_port(void);
 /* What the rank is told as coordinator. */
 void run_coordinator(const struct run_setup *setup, int rank, int port,
                      char *text, size_t room);
-bool run_prefers_ring(const struct run_setup *setup);
+/* The value of a setting on a rank; without a scenario the default. */
+int run_setting(const struct run_setup *setup, int rank, enum scn_setting what);
 
 /* ---- run_environment.c: a list of NAME=VALUE ------------------------------
  */

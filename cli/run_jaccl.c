@@ -113,12 +113,7 @@ void run_coordinator(const struct run_setup *setup, int rank, int port,
         snprintf(text, room, "127.0.0.1:%d", port);
 }
 
-bool run_prefers_ring(const struct run_setup *setup)
+int run_setting(const struct run_setup *setup, int rank, enum scn_setting what)
 {
-    enum scn_topology topology;
-    int ranks, wires;
-    if (!setup->from_scenario)
-        return false;
-    scn_topology(&setup->complete, &ranks, &topology, &wires);
-    return topology == SCN_RING;
+    return setup->from_scenario ? scn_setting(&setup->complete, rank, what) : 0;
 }

@@ -97,8 +97,12 @@ static int make_environment(struct run *run, int rank,
     set_jaccl(environment, "rank", text);
     run_coordinator(run->setup, rank, run->port, text, sizeof text);
     set_jaccl(environment, "coordinator", text);
-    if (run_prefers_ring(run->setup))
+    if (run_setting(run->setup, rank, SCN_SETTING_TOPOLOGY) == SCN_RING)
         set_jaccl(environment, "ring", "1");
+    if (run_setting(run->setup, rank, SCN_SETTING_BACKEND) != 0)
+        run_environment_set(environment, "CJ_BACKEND", "sockets");
+    if (run_setting(run->setup, rank, SCN_SETTING_FALLBACK) != 0)
+        run_environment_set(environment, "CJ_FALLBACK", "sockets");
     if (give_device_file(run, rank, environment) != 0)
         return -1;
     if (!environment->failed)

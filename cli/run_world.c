@@ -201,6 +201,7 @@ static bool is_left_aside(const struct scn_statement *statement)
     case SCN_PEER:
     case SCN_STRAY:
     case SCN_ORDER:
+    case SCN_LATE:
         return true;
     case SCN_LIBRARY:
         return statement->u.text.word[0] != '\0';

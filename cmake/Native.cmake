@@ -1,6 +1,6 @@
 # The subject `native` (sim/subjects/native.h): with an installed libjaccl
 # VERBFAULT_NATIVE is ON; else VERBFAULT_NATIVE_WHY says in one line why not.
-# Only here C++ is enabled.
+# C++ is enabled before (Cxx.cmake).
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 set(VERBFAULT_NATIVE OFF)
 set(VERBFAULT_NATIVE_WHY "")
@@ -33,16 +33,9 @@ elseif(VERBFAULT_SANITIZE STREQUAL "memory")
   set(VERBFAULT_NATIVE_WHY
       "MemorySanitizer takes what an uninstrumented libjaccl writes for \
 uninitialised")
+elseif(NOT VERBFAULT_CXX)
+  set(VERBFAULT_NATIVE_WHY "no C++ compiler")
 else()
-  # Two compilers' sanitizers do not mix: clang's C++ for clang's C.
-  if(NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX}
-     AND CMAKE_C_COMPILER MATCHES "^(.*/)clang(-[0-9]+)?$")
-    set(NATIVE_CXX "${CMAKE_MATCH_1}clang++${CMAKE_MATCH_2}")
-    if(EXISTS "${NATIVE_CXX}")
-      set(CMAKE_CXX_COMPILER "${NATIVE_CXX}")
-    endif()
-  endif()
-  enable_language(CXX)
   include(CheckLinkerFlag)
   include(CheckCXXSourceCompiles)
   check_linker_flag(CXX "LINKER:--wrap=free" NATIVE_LINKER_WRAPS)

@@ -3,13 +3,15 @@
  *
  * Elements are small whole numbers that look random: each rank, each operation
  * and each place has its own, so that a chunk in the wrong place, a peer's
- * data in another's stead or the last operation's left-overs are seen. They
- * are small enough for the sum over eight ranks to be exact in every type,
- * whatever the order of additions. Bool's sum is "any of them".
+ * data in another's stead or the last operation's left-overs are seen. Those
+ * that are added are small enough for the sum over eight ranks to be exact in
+ * every type, whatever the order of additions. Bool's sum is "any of them".
+ * Those that are compared use the whole width of an integer and have both signs
+ * where the type has.
  *
- * Rank r's numbers are a table of PERIOD (a prime: no chunk is a multiple of
- * it); operation number n starts n * STRIDE further on in it. Tables are made
- * once per type and kept, since a fuzzer asks for them all the time.
+ * A table is PERIOD numbers (a prime: no chunk is a multiple of it); operation
+ * number n starts n * STRIDE further on in it. Tables are made once per type
+ * and kept, since a fuzzer asks for them all the time.
  */
 #include "sim/state.h"
 
@@ -28,10 +30,9 @@ static uint64_t mix(uint64_t rank, uint64_t place)
     return z ^ z >> 31;
 }
 
-static int element(int rank, size_t place, enum scn_type type)
+static int element(int rank, size_t place)
 {
-    int number = (int)(mix((uint64_t)rank, place) % 15) + 1; /* 1 to 15 */
-    return type == SCN_BOOL ? number > 12 : number;
+    return (int)(mix((uint64_t)rank, place) % 15) + 1; /* 1 to 15 */
 }
 
 static uint16_t half(int value) /* 0..2048 */
@@ -53,17 +54,20 @@ static uint16_t bfloat(int value) /* 0..256 */
     return (uint16_t)(bits >> 16);
 }
 
+union element {
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    uint16_t bits16;
+    float f32[2];
+    double f64;
+};
+
+/* Numbers to add. */
 static void store(char *at, int value, enum scn_type type)
 {
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint16_t bits16;
-        float f32[2];
-        double f64;
-    } u;
+    union element u;
     memset(&u, 0, sizeof u);
     switch (type) {
     case SCN_BOOL:
@@ -100,72 +104,162 @@ static void store(char *at, int value, enum scn_type type)
     memcpy(at, &u, scn_type_size(type));
 }
 
-/* which < SUM_OF is that rank's table, which above it that of the sum over
- * (which - SUM_OF) ranks. */
-#define SUM_OF SCN_RANKS_MAX
-#define TABLES (2 * SCN_RANKS_MAX + 1)
-
-static char *tables[TABLES][SCN_TYPE_COUNT];
-
-static int value(int which, size_t place, enum scn_type type)
+static void store_integer(char *at, int64_t value, size_t size)
 {
-    int sum = 0;
-    if (which < SUM_OF)
-        return element(which, place, type);
-    for (int rank = 0; rank < which - SUM_OF; rank++)
-        sum += element(rank, place, type);
-    return type == SCN_BOOL ? sum > 0 : sum;
+    int8_t i8 = (int8_t)value;
+    int16_t i16 = (int16_t)value;
+    int32_t i32 = (int32_t)value;
+    const void *from = size == 1   ? (const void *)&i8
+                       : size == 2 ? (const void *)&i16
+                       : size == 4 ? (const void *)&i32
+                                   : (const void *)&value;
+    memcpy(at, from, size);
 }
 
-/* PERIOD elements, or NULL if memory is out. */
-static const char *table(int which, enum scn_type type)
+/* A number from 1 to 15 as one of 15 that stand in the same order, whatever the
+ * type. */
+static void store_ordered(char *at, int value, enum scn_type type)
 {
-    size_t size = scn_type_size(type);
-    char *made = tables[which][type];
+    bool negative = value < 8;
+    int size = negative ? 8 - value : value - 8;
+    /* What fifteen numbers can be multiplied with. */
+    int64_t top = (int64_t)1 << (8 * scn_type_size(type) - 4);
+    union element u;
+    memset(&u, 0, sizeof u);
+    switch (type) {
+    case SCN_INT8:
+    case SCN_INT16:
+    case SCN_INT32:
+    case SCN_INT64:
+        store_integer(at, ((int64_t)value - 8) * top, scn_type_size(type));
+        return;
+    case SCN_UINT8:
+    case SCN_UINT16:
+    case SCN_UINT32:
+    case SCN_UINT64:
+        store_integer(at, (int64_t)((uint64_t)value * (uint64_t)top),
+                      scn_type_size(type));
+        return;
+    case SCN_BOOL:
+        u.i8 = value > 7;
+        break;
+    case SCN_FLOAT16:
+        u.bits16 = (uint16_t)(half(size) | (negative ? 0x8000 : 0));
+        break;
+    case SCN_BFLOAT16:
+        u.bits16 = (uint16_t)(bfloat(size) | (negative ? 0x8000 : 0));
+        break;
+    case SCN_FLOAT64:
+        u.f64 = value - 8;
+        break;
+    case SCN_COMPLEX64: /* equal real parts leave it to the imaginary ones */
+        u.f32[0] = (float)(value / 4 - 2);
+        u.f32[1] = (float)(value % 4 - 1);
+        break;
+    default:
+        u.f32[0] = (float)(value - 8);
+        break;
+    }
+    memcpy(at, &u, scn_type_size(type));
+}
+
+static char *tables[SIM_DATA_KIND_COUNT][SCN_RANKS_MAX + 1][SCN_TYPE_COUNT];
+
+static int combined(enum sim_data_kind kind, int ranks, size_t place)
+{
+    int result = element(0, place);
+    for (int rank = 1; rank < ranks; rank++) {
+        int other = element(rank, place);
+        if (kind == SIM_DATA_SUM)
+            result += other;
+        else if ((other > result) == (kind == SIM_DATA_MAX))
+            result = other;
+    }
+    return result;
+}
+
+static int any_of(int ranks, size_t place)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        if (element(rank, place) > 12)
+            return 1;
+    return 0;
+}
+
+static void store_at(char *at, enum sim_data_kind kind, int which, size_t place,
+                     enum scn_type type)
+{
+    switch (kind) {
+    case SIM_DATA_OF_RANK:
+        store(at,
+              type == SCN_BOOL ? element(which, place) > 12
+                               : element(which, place),
+              type);
+        break;
+    case SIM_DATA_SUM:
+        store(at,
+              type == SCN_BOOL ? any_of(which, place)
+                               : combined(kind, which, place),
+              type);
+        break;
+    case SIM_DATA_ORDERED:
+        store_ordered(at, element(which, place), type);
+        break;
+    default:
+        store_ordered(at, combined(kind, which, place), type);
+        break;
+    }
+}
+
+/* PERIOD elements, or NULL if there are none, or memory is out. */
+static const char *table(const struct sim_data *data)
+{
+    size_t size = scn_type_size(data->type);
+    char *made;
+    if (data->which < 0 || data->which > SCN_RANKS_MAX)
+        return NULL;
+    made = tables[data->kind][data->which][data->type];
     if (made)
         return made;
     made = malloc(PERIOD * size);
     if (!made)
         return NULL;
     for (size_t place = 0; place < PERIOD; place++)
-        store(made + place * size, value(which, place, type), type);
-    tables[which][type] = made;
+        store_at(made + place * size, data->kind, data->which, place,
+                 data->type);
+    tables[data->kind][data->which][data->type] = made;
     return made;
 }
 
-/* The longest stretch of the table from element i of an operation on. */
-static size_t stretch(unsigned operation, size_t i, size_t count, size_t *from)
+/* The longest stretch of the table from element i on. */
+static size_t stretch(const struct sim_data *data, size_t i, size_t *from)
 {
-    *from = (operation * STRIDE + i) % PERIOD;
-    return PERIOD - *from < count - i ? PERIOD - *from : count - i;
+    size_t rest = data->count - i;
+    *from = (data->operation * STRIDE + data->from + i) % PERIOD;
+    return PERIOD - *from < rest ? PERIOD - *from : rest;
 }
 
-void sim_data_input(void *data, int rank, unsigned operation, size_t count,
-                    enum scn_type type)
+void sim_data_write(const struct sim_data *data, void *at)
 {
-    const char *numbers = table(rank, type);
-    size_t size = scn_type_size(type), from, run;
-    for (size_t i = 0; numbers && i < count; i += run) {
-        run = stretch(operation, i, count, &from);
-        memcpy((char *)data + i * size, numbers + from * size, run * size);
+    const char *numbers = table(data);
+    size_t size = scn_type_size(data->type), from, run;
+    for (size_t i = 0; numbers && i < data->count; i += run) {
+        run = stretch(data, i, &from);
+        memcpy((char *)at + i * size, numbers + from * size, run * size);
     }
 }
 
-bool sim_data_is_sum(const void *data, int ranks, unsigned operation,
-                     size_t count, enum scn_type type)
+bool sim_data_is(const struct sim_data *data, const void *at)
 {
-    const char *sums;
-    size_t size = scn_type_size(type), from, run;
-    if (ranks < 0 || ranks > SCN_RANKS_MAX)
-        return false;
-    sums = table(SUM_OF + ranks, type);
-    for (size_t i = 0; sums && i < count; i += run) {
-        run = stretch(operation, i, count, &from);
-        if (memcmp((const char *)data + i * size, sums + from * size,
+    const char *numbers = table(data);
+    size_t size = scn_type_size(data->type), from, run;
+    for (size_t i = 0; numbers && i < data->count; i += run) {
+        run = stretch(data, i, &from);
+        if (memcmp((const char *)at + i * size, numbers + from * size,
                    run * size) != 0)
             return false;
     }
-    return sums != NULL;
+    return numbers != NULL;
 }
 
 static struct {
@@ -190,11 +284,12 @@ void *sim_data_buffer(int rank, int which, size_t bytes)
 
 void sim_data_free(void)
 {
-    for (int i = 0; i < TABLES; i++)
-        for (int type = 0; type < SCN_TYPE_COUNT; type++) {
-            free(tables[i][type]);
-            tables[i][type] = NULL;
-        }
+    for (int kind = 0; kind < SIM_DATA_KIND_COUNT; kind++)
+        for (int which = 0; which <= SCN_RANKS_MAX; which++)
+            for (int type = 0; type < SCN_TYPE_COUNT; type++) {
+                free(tables[kind][which][type]);
+                tables[kind][which][type] = NULL;
+            }
     for (int i = 0; i < SCN_RANKS_MAX; i++)
         for (int k = 0; k < 2; k++) {
             free(buffers[i][k].memory);

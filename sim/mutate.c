@@ -199,6 +199,10 @@ static void change_ranks(const struct change *change, struct scn_statement *s,
         s->u.ranks.wires = 1 + below(random, SCN_WIRES_MAX);
     if (s->u.ranks.topology == SCN_MESH || s->u.ranks.wires == 0)
         s->u.ranks.wires = 1;
+    if (s->u.ranks.topology == SCN_MESH && one_in(random, 64))
+        s->u.ranks.count = 1;
+    if (s->u.ranks.topology == SCN_RING && s->u.ranks.count < 2)
+        s->u.ranks.count = 2;
 }
 
 static void change_device(const struct change *change, struct scn_statement *s,
@@ -282,6 +286,32 @@ static void change_coordinator(const struct change *change,
         s->rank = rank_or_all(change);
     else
         any_address(change, s->u.text.word);
+}
+
+static void change_setting(const struct change *change, struct scn_statement *s,
+                           int field)
+{
+    const struct scn_words *values;
+    if (field == 0)
+        s->rank = rank_or_all(change);
+    else if (field == 1)
+        s->u.setting.what =
+            (enum scn_setting)below(change->random, SCN_SETTING_COUNT);
+    values = scn_setting_values(s->u.setting.what);
+    if (field == 2)
+        s->u.setting.value = below(change->random, values->count);
+}
+
+static void change_late(const struct change *change, struct scn_statement *s,
+                        int field)
+{
+    if (field == 0)
+        s->rank = any_rank(change);
+    else
+        s->u.number = 1 + (one_in(change->random, 2)
+                               ? below(change->random, 100000)
+                               : number_near(change->random, s->u.number - 1,
+                                             SCN_DELAY_MAX - 1));
 }
 
 static void change_library(const struct change *change, struct scn_statement *s,
@@ -397,17 +427,45 @@ static int any_size_of_count(struct scn_random *random)
     return one_in(random, 32) ? 131072 : 8192;
 }
 
+/* Mostly what can be: from one rank to another. */
+static void change_end(const struct change *change, struct scn_statement *s,
+                       int field)
+{
+    int *end = field == 4 ? &s->u.run.from : &s->u.run.to;
+    if (one_in(change->random, 16))
+        *end = below(change->random, SCN_RANKS_MAX);
+    else if (field == 4)
+        s->u.run.from = any_rank(change);
+    else
+        s->u.run.to =
+            (s->u.run.from + 1 + below(change->random, change->ranks - 1)) %
+            change->ranks;
+}
+
 static void change_run(const struct change *change, struct scn_statement *s,
                        int field)
 {
+    static const enum scn_operation often[] = {SCN_INIT, SCN_ALL_SUM,
+                                               SCN_BARRIER, SCN_FINALIZE};
     struct scn_random *random = change->random;
     if (field == 0)
-        s->u.run.operation = (enum scn_operation)below(random, 4);
+        s->u.run.operation =
+            one_in(random, 2)
+                ? ONE_OF(random, often)
+                : (enum scn_operation)(SCN_ALL_SUM + below(random, 6));
     else if (field == 1)
         s->u.run.type = (enum scn_type)below(random, SCN_TYPE_COUNT);
-    else
+    else if (field == 2)
         s->u.run.count =
             number_near(random, s->u.run.count, any_size_of_count(random));
+    else if (field == 3)
+        s->u.run.in_place = one_in(random, 2);
+    else
+        change_end(change, s, field);
+    if (!scn_can_be_in_place(s->u.run.operation))
+        s->u.run.in_place = false;
+    if (s->u.run.count > scn_count_most(s->u.run.operation))
+        s->u.run.count = scn_count_most(s->u.run.operation);
 }
 
 static void change_expect(const struct change *change, struct scn_statement *s,
@@ -442,13 +500,15 @@ static const struct kind {
     [SCN_CELL] = {9, 4 + SCN_NAMES_MAX, change_cell},
     [SCN_ROWS] = {2, 2, change_rows},
     [SCN_COORDINATOR] = {2, 2, change_coordinator},
+    [SCN_SETTING] = {2, 3, change_setting},
+    [SCN_LATE] = {1, 2, change_late},
     [SCN_LIBRARY] = {3, 2, change_library},
     [SCN_FAULT] = {40, 6, change_fault},
     [SCN_CHANNEL] = {5, 3, change_channel},
     [SCN_PEER] = {4, 6, change_peer},
     [SCN_STRAY] = {1, 0, change_nothing},
     [SCN_ORDER] = {3, 1, change_order},
-    [SCN_RUN] = {10, 3, change_run},
+    [SCN_RUN] = {10, 6, change_run},
     [SCN_EXPECT] = {1, 3, change_expect},
 };
 

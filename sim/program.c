@@ -14,23 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/sanitizer.h"
-
-static void failed(struct sim_rank *rank, const char *what,
-                   const struct sim_failure *failure)
-{
-    char title[96];
-    if (failure->step && strcmp(failure->step, what) != 0)
-        snprintf(title, sizeof title, "error in %s: %s", what, failure->step);
-    else
-        snprintf(title, sizeof title, "error in %s", what);
-    rank->result->err_code = failure->code;
-    sim_outcome(rank, SCN_ERROR, title, failure->message);
-}
-
 static void clear(struct sim_failure *failure)
 {
     failure->code = 0;
+    failure->refused = false;
     failure->step = NULL;
     failure->message[0] = '\0';
 }
@@ -44,49 +31,23 @@ static void run_init(struct sim_rank *rank)
     if (rank->group_count == SIM_GROUPS_MAX)
         return;
     sim_meet(rank);
+    sim_sleep(rank, rank->late);
+    rank->late = 0; /* not once more */
     if (subject->init(rank, &group, &failure) != 0) {
-        failed(rank, "init", &failure);
+        sim_failed(rank, "init", &failure);
         group = NULL;
     }
     rank->groups[rank->group_count++] = group;
 }
 
 /* 0, or -1 when the group is of no more use. */
-static int run_all_sum(struct sim_rank *rank, void *group, unsigned operation,
-                       enum scn_type type, size_t count)
-{
-    size_t bytes = count * scn_type_size(type);
-    char *input = sim_data_buffer(rank->number, 0, bytes);
-    char *output = sim_data_buffer(rank->number, 1, bytes);
-    struct sim_failure failure;
-    char title[96];
-    clear(&failure);
-    if (!input || !output)
-        return -1;
-    sim_data_input(input, rank->number, operation, count, type);
-    memset(output, 0xa5, bytes); /* what is not written stays wrong */
-    if (sim.options->subject->all_sum(rank, group, input, output, count, type,
-                                      &failure) != 0) {
-        failed(rank, "all_sum", &failure);
-        return -1;
-    }
-    if (!sim.options->subject->fixed)
-        sanitizer_initialised(output, bytes);
-    if (sim_data_is_sum(output, sim_rank_size(rank), operation, count, type))
-        return 0;
-    snprintf(title, sizeof title, "wrong data in all_sum");
-    sim_outcome(rank, SCN_WRONG_DATA, title,
-                "all_sum answered success with a wrong result");
-    return 0;
-}
-
 static int run_barrier(struct sim_rank *rank, void *group)
 {
     struct sim_failure failure;
     clear(&failure);
     if (sim.options->subject->barrier(rank, group, &failure) == 0)
         return 0;
-    failed(rank, "barrier", &failure);
+    sim_failed(rank, "barrier", &failure);
     return -1;
 }
 
@@ -99,7 +60,7 @@ static void run_finalize(struct sim_rank *rank)
         return;
     if (sim.options->subject->finalize(rank, rank->groups[rank->group_count],
                                        &failure) != 0)
-        failed(rank, "finalize", &failure);
+        sim_failed(rank, "finalize", &failure);
 }
 
 /* A group that failed has to say so from then on. */
@@ -125,11 +86,15 @@ static void run_one(struct sim_rank *rank, const struct scn_statement *run,
         *usable = rank->group_count > 0;
         break;
     case SCN_ALL_SUM:
+    case SCN_ALL_MAX:
+    case SCN_ALL_MIN:
+    case SCN_ALL_GATHER:
+    case SCN_SUM_SCATTER:
+    case SCN_SEND:
         if (group && !*usable)
             check_refused(rank, group);
         else if (group)
-            *usable = run_all_sum(rank, group, number, run->u.run.type,
-                                  (size_t)run->u.run.count) == 0;
+            *usable = sim_operate(rank, group, run, number);
         break;
     case SCN_BARRIER:
         if (group && !*usable)
@@ -141,6 +106,8 @@ static void run_one(struct sim_rank *rank, const struct scn_statement *run,
         if (rank->group_count > 0)
             run_finalize(rank);
         *usable = rank->group_count > 0;
+        break;
+    case SCN_OPERATION_COUNT:
         break;
     }
 }
@@ -165,9 +132,12 @@ static void report_leaks(struct sim_rank *rank)
 
 static void second_start(struct sim_rank *rank)
 {
+    static const struct scn_statement sum = {
+        .kind = SCN_RUN,
+        .u.run = {.operation = SCN_ALL_SUM, .type = SCN_FLOAT32, .count = 16}};
     run_init(rank);
     if (rank->groups[0])
-        run_all_sum(rank, rank->groups[0], 0, SCN_FLOAT32, 16);
+        sim_operate(rank, rank->groups[0], &sum, 0);
 }
 
 static void all_runs(struct sim_rank *rank)

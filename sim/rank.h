@@ -36,6 +36,8 @@ struct sim_cell {
 int sim_rank_size(const struct sim_rank *rank);
 const struct sim_cell *sim_rank_cell(const struct sim_rank *rank, int row,
                                      int column);
+/* What the rank asks for: a value of that setting. */
+int sim_rank_setting(const struct sim_rank *rank, enum scn_setting what);
 bool sim_rank_prefers_ring(const struct sim_rank *rank);
 /* "10.0.0.1:9000" unless the scenario says otherwise. */
 const char *sim_rank_coordinator(const struct sim_rank *rank);
@@ -75,14 +77,18 @@ void sim_tick(struct sim_rank *rank);
  * strays). Descriptors are small numbers of this rank. Answers: 0 or a count,
  * or a negative errno: -ETIMEDOUT at the deadline, -ECONNREFUSED when nobody
  * listens at the address, -EBADF, -EADDRINUSE. sim_recv answers 0 when the
- * other end has closed. Partial reads happen; sends are taken whole.
- * Descriptors still open at the end are a leak.
+ * other end has closed. Partial reads happen; sends are taken whole, but those
+ * of sim_send_some(), which takes as much as a network's buffers would and may
+ * answer -ETIMEDOUT. A listener at port 0 gets a port of its own. Descriptors
+ * still open at the end are a leak.
  */
 int sim_listen(struct sim_rank *rank, const char *address);
 int sim_accept(struct sim_rank *rank, int listener, int64_t deadline);
 int sim_connect(struct sim_rank *rank, const char *address, int64_t deadline);
 long sim_send(struct sim_rank *rank, int socket, const void *data,
               size_t length);
+long sim_send_some(struct sim_rank *rank, int socket, const void *data,
+                   size_t length, int64_t deadline);
 long sim_recv(struct sim_rank *rank, int socket, void *data, size_t length,
               int64_t deadline);
 /* Waits until one of the sockets has something: a listener a connection, a
@@ -93,6 +99,9 @@ int sim_wait_sockets(struct sim_rank *rank, const int *sockets, int count,
 int sim_socket_alive(struct sim_rank *rank, int socket);
 /* Who is at the other end, for messages: "10.0.0.2" for rank 1. */
 const char *sim_socket_peer(struct sim_rank *rank, int socket);
+/* A rank's own address, "10.0.0.2" for rank 1; a listener's port. */
+const char *sim_rank_address(const struct sim_rank *rank);
+int sim_socket_port(struct sim_rank *rank, int socket);
 void sim_close(struct sim_rank *rank, int socket);
 
 /* ---- findings ----------------------------------------------------------- */

@@ -7,7 +7,8 @@
  *
  *   profile NAME                       device profile (default thunderbolt)
  *   ranks N mesh | ranks N ring [W]    topology, W wires a side
- *                                      (default: ranks 2 mesh)
+ *                                      (default: ranks 2 mesh); a mesh of 1 is
+ *                                      a machine on its own
  *   device RANK NAME [KEY=VALUE...]    a device of a rank, or * for all;
  *       port=down ipv4=no max_mr=N max_qp=N max_pd=N used_mr=N used_qp=N
  *       used_pd=N
@@ -17,20 +18,35 @@
  *                                      says; no NAME is null, "" the empty name
  *   rows VIEW N                        the device file of rank VIEW has N rows
  *   coordinator VIEW ADDRESS           what rank VIEW is told (a word)
+ *   setting VIEW topology mesh|ring    what rank VIEW asks for where its device
+ *                                      file allows both (default: as `ranks`)
+ *   setting VIEW backend rdma|sockets  what it runs over (default: rdma)
+ *   setting VIEW fallback none|sockets what it takes when RDMA cannot start
+ *                                      (default: none)
+ *   late RANK MILLISECONDS             the rank's first start begins so much
+ *                                      later
  *   library RANK absent                no libibverbs/librdma on that rank
  *   library RANK without SYMBOL        it lacks that symbol
  *   fault RANK VERB NTH[+] EFFECT [VALUE]
  *   channel RANK close N               the rank's side-channel connection is
  *                                      closed once it has sent N bytes
  *   channel RANK silent N              ... nothing more arrives
- *   channel RANK garble N              ... the byte after them is inverted
+ *   channel RANK garble N              ... the byte after them is inverted, if
+ *                                      it is the side channel's: the data that
+ *                                      goes over sockets is TCP's to protect
  *   peer RANK sends HEX...             in the rank's place a hostile peer
  *                                      connects and sends these bytes, then
  *                                      stays silent and open
  *   stray                              a stray client connects first and says
  *                                      nothing
  *   run init                           start a group (again)
- *   run all_sum TYPE COUNT             COUNT elements
+ *   run all_sum|all_max|all_min TYPE COUNT [in-place]
+ *                                      COUNT elements
+ *   run all_gather TYPE COUNT [in-place]   COUNT elements of each rank
+ *   run sum_scatter TYPE COUNT [in-place]  COUNT elements for each rank
+ *   run send TYPE COUNT FROM TO        rank FROM sends, rank TO receives, the
+ *                                      others do nothing. They may be the same
+ *                                      or not exist: that is an error to see
  *   run barrier
  *   run finalize                       end the newest group
  *   order SEED                         how the ranks' steps interleave; 0 is
@@ -42,11 +58,11 @@
  * (scn_complete() adds them as statements). Without `run` nothing runs.
  *
  * RANK is `*` for all ranks in device, nodevices and library, VIEW in cell,
- * rows and coordinator; there, what is said of one rank's view goes before
- * what is said of `*`. A rank's devices are those of `*`, then its own, each in
- * the order of the text (scn_device() gives them). Of several faults of one
- * call the first in the text decides; one that can therefore never happen is a
- * contradiction.
+ * rows, coordinator and setting; there, what is said of one rank's view goes
+ * before what is said of `*`. A rank's devices are those of `*`, then its own,
+ * each in the order of the text (scn_device() gives them). Of several faults of
+ * one call the first in the text decides; one that can therefore never happen
+ * is a contradiction.
  *
  * Names are letters, digits, `_`, `.` and `-`. Only a title, an empty name and
  * an address may be quoted. A `#` outside quotes starts a comment.
@@ -76,14 +92,15 @@
 #define SCN_ALL (-1)            /* "*" in place of a rank */
 #define SCN_TEXT_MAX (1 << 20)  /* a longer text is not a scenario */
 #define SCN_COUNT_MAX (1 << 22) /* elements of a collective */
-#define SCN_ROWS_MAX (SCN_RANKS_MAX + 1) /* rows of a device file */
-#define SCN_CALL_MAX 100000              /* NTH */
-#define SCN_LIMIT_MAX 1000000            /* max_* and used_* of a device */
-#define SCN_BYTE_MAX (1 << 20)           /* N of `channel` */
-#define SCN_DELAY_MAX 3600000            /* milliseconds */
-#define SCN_RETURN_MAX 1000000           /* `return N`, either sign */
-#define SCN_LINE_MAX 512                 /* characters of a line */
-#define SCN_REMARK_MAX 256 /* characters of a comment behind a statement */
+#define SCN_PART_MAX (SCN_COUNT_MAX / SCN_RANKS_MAX) /* where all have some */
+#define SCN_ROWS_MAX (SCN_RANKS_MAX + 1)             /* rows of a device file */
+#define SCN_CALL_MAX 100000                          /* NTH */
+#define SCN_LIMIT_MAX 1000000  /* max_* and used_* of a device */
+#define SCN_BYTE_MAX (1 << 20) /* N of `channel` */
+#define SCN_DELAY_MAX 3600000  /* milliseconds */
+#define SCN_RETURN_MAX 1000000 /* `return N`, either sign */
+#define SCN_LINE_MAX 512       /* characters of a line */
+#define SCN_REMARK_MAX 256     /* characters of a comment behind a statement */
 
 enum scn_kind { /* in the canonical order of statements */
                 SCN_PROFILE,
@@ -94,6 +111,8 @@ enum scn_kind { /* in the canonical order of statements */
                 SCN_CELL,
                 SCN_ROWS,
                 SCN_COORDINATOR,
+                SCN_SETTING,
+                SCN_LATE,
                 SCN_LIBRARY,
                 SCN_FAULT,
                 SCN_CHANNEL,
@@ -110,7 +129,26 @@ enum scn_topology { SCN_MESH, SCN_RING };
 
 enum scn_channel { SCN_CHANNEL_CLOSE, SCN_CHANNEL_SILENT, SCN_CHANNEL_GARBLE };
 
-enum scn_operation { SCN_INIT, SCN_ALL_SUM, SCN_BARRIER, SCN_FINALIZE };
+/* Settings. The values of each are numbered in the order of their words. */
+enum scn_setting {
+    SCN_SETTING_TOPOLOGY, /* enum scn_topology; default: that of `ranks` */
+    SCN_SETTING_BACKEND,  /* rdma, sockets */
+    SCN_SETTING_FALLBACK, /* none, sockets */
+    SCN_SETTING_COUNT
+};
+
+enum scn_operation {
+    SCN_INIT,
+    SCN_ALL_SUM, /* the collectives, the simplest first */
+    SCN_ALL_MAX,
+    SCN_ALL_MIN,
+    SCN_ALL_GATHER,
+    SCN_SUM_SCATTER,
+    SCN_SEND,
+    SCN_BARRIER,
+    SCN_FINALIZE,
+    SCN_OPERATION_COUNT
+};
 
 /* Element types of collectives, in JACCL's numbering. */
 enum scn_type {
@@ -162,7 +200,7 @@ struct scn_statement {
             int max_mr, max_qp, max_pd; /* -1: not given */
             int used_mr, used_qp, used_pd;
         } device;
-        int number; /* NODEVICES errno (0: empty list), ROWS n */
+        int number; /* NODEVICES errno (0: empty list), ROWS n, LATE */
         struct {
             int other_rank;
             char name[SCN_NAME_MAX], other_name[SCN_NAME_MAX];
@@ -185,9 +223,15 @@ struct scn_statement {
         } peer;
         uint32_t seed;
         struct {
+            enum scn_setting what;
+            int value;
+        } setting;
+        struct {
             enum scn_operation operation;
-            enum scn_type type;
+            enum scn_type type; /* this and the next: scn_has_data() */
             int count;
+            bool in_place; /* scn_can_be_in_place() */
+            int from, to;  /* of a send */
         } run;
         struct {
             char subject[SCN_WORD_MAX];
@@ -211,10 +255,20 @@ struct scn_error {
 const char *scn_kind_name(enum scn_kind kind);
 /* The form of a statement, as in the table above: "order SEED". */
 const char *scn_kind_usage(enum scn_kind kind);
+const char *scn_operation_name(enum scn_operation operation);
+const char *scn_setting_name(enum scn_setting setting);
+const char *scn_setting_value_name(enum scn_setting setting, int value);
 const char *scn_type_name(enum scn_type type);
 size_t scn_type_size(enum scn_type type); /* bytes of one element */
 const char *scn_outcome_name(enum scn_outcome outcome);
 enum scn_outcome scn_outcome_by_name(const char *name);
+
+/* Does it move elements: have a type and a count? */
+bool scn_has_data(enum scn_operation operation);
+/* Are its output and its input two buffers on one rank? */
+bool scn_can_be_in_place(enum scn_operation operation);
+/* The largest COUNT: of what every rank has a part of, less. */
+int scn_count_most(enum scn_operation operation);
 
 /*
  * Parses text (length bytes, need not end in a zero or a newline) and checks
@@ -256,6 +310,8 @@ const struct vf_profile *scn_profile(const struct scn *scenario);
 /* The n-th `device` of a rank, from 0, or NULL. */
 const struct scn_statement *scn_device(const struct scn *scenario, int rank,
                                        int n);
+/* The value of a setting that is in force on a rank. */
+int scn_setting(const struct scn *scenario, int rank, enum scn_setting what);
 /* What the device file of rank `view` says in a cell, or NULL if no statement
  * tells: the cell is null. */
 const struct scn_statement *scn_cell(const struct scn *scenario, int view,
@@ -280,9 +336,16 @@ int scn_rows(const struct scn *scenario, int view);
 int scn_complete(struct scn *scenario);
 /* Nothing in it can go wrong: no faults, side channel untouched, devices as
  * their profile makes them, device files that name what exists and is cabled
- * so, no more groups at a time than the profile's limits allow. What a fixed
- * subject must be `ready` on. */
+ * so, no more groups at a time than the profile's limits allow, ranks that ask
+ * for the same, every send one that the topology has. What a fixed subject must
+ * be `ready` on. */
 bool scn_is_sound(const struct scn *scenario);
+/* Do all sends go from one rank to another that its wires lead to: to any in a
+ * mesh, to a neighbour in a ring? */
+bool scn_sends_reach(const struct scn *scenario, bool ring);
+/* Does a device file as `ranks` makes it give a ring to ranks with these
+ * settings? Meaningful when they all have the same. */
+bool scn_makes_ring(const struct scn *scenario);
 /* The scenario without its faults, channels, peers, strays, libraries and
  * expectations. */
 void scn_without_faults(struct scn *scenario);

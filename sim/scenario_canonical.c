@@ -74,6 +74,8 @@ static int compare(const struct scn_statement *a, const struct scn_statement *b)
         return a->u.cell.row != b->u.cell.row
                    ? a->u.cell.row - b->u.cell.row
                    : a->u.cell.column - b->u.cell.column;
+    case SCN_SETTING:
+        return (int)a->u.setting.what - (int)b->u.setting.what;
     case SCN_LIBRARY:
         return strcmp(a->u.text.word, b->u.text.word);
     case SCN_FAULT:

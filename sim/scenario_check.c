@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/scenario_topology.h"
+#include "sim/scenario_words.h"
 
 /* ---- one statement ---- */
 
@@ -77,8 +78,8 @@ static int check_quotable(struct scn_complaint *complaint, int word,
 
 static int check_ranks(const struct scn_statement *s, struct scn_complaint *c)
 {
-    if (check_range(c, 1, "number of ranks", s->u.ranks.count, 2,
-                    SCN_RANKS_MAX) < 0)
+    if (check_range(c, 1, "number of ranks", s->u.ranks.count,
+                    s->u.ranks.topology == SCN_RING ? 2 : 1, SCN_RANKS_MAX) < 0)
         return -1;
     if (s->u.ranks.topology == SCN_MESH)
         return check_range(c, 3, "wires of a mesh", s->u.ranks.wires, 1, 1);
@@ -153,6 +154,16 @@ static int check_library(const struct scn_statement *s, struct scn_complaint *c)
     return complain(c, 3, "no symbol of the library; one is ibv_reg_mr");
 }
 
+static int check_setting(const struct scn_statement *s, struct scn_complaint *c)
+{
+    if (check_rank(c, 1, s->rank, true) < 0)
+        return -1;
+    if ((unsigned)s->u.setting.what >= SCN_SETTING_COUNT)
+        return complain(c, 2, "no such setting");
+    return check_range(c, 3, "value", s->u.setting.value, 0,
+                       scn_setting_values(s->u.setting.what)->count - 1);
+}
+
 static int check_value(const struct vf_fault *fault, struct scn_complaint *c)
 {
     switch (vf_effect_value(fault->effect)) {
@@ -218,13 +229,22 @@ static int check_channel(const struct scn_statement *s, struct scn_complaint *c)
 
 static int check_run(const struct scn_statement *s, struct scn_complaint *c)
 {
-    if ((unsigned)s->u.run.operation > SCN_FINALIZE)
+    if ((unsigned)s->u.run.operation >= SCN_OPERATION_COUNT)
         return complain(c, 1, "no such operation");
-    if (s->u.run.operation != SCN_ALL_SUM)
+    if (!scn_has_data(s->u.run.operation))
         return 0;
     if ((unsigned)s->u.run.type >= SCN_TYPE_COUNT)
         return complain(c, 2, "no such type");
-    return check_range(c, 3, "count", s->u.run.count, 0, SCN_COUNT_MAX);
+    if (check_range(c, 3, "count", s->u.run.count, 0,
+                    scn_count_most(s->u.run.operation)) < 0)
+        return -1;
+    if (s->u.run.operation == SCN_SEND)
+        return check_rank(c, 4, s->u.run.from, false) < 0
+                   ? -1
+                   : check_rank(c, 5, s->u.run.to, false);
+    if (s->u.run.in_place && !scn_can_be_in_place(s->u.run.operation))
+        return complain(c, 4, "this operation has no in-place");
+    return 0;
 }
 
 static int check_expect(const struct scn_statement *s, struct scn_complaint *c)
@@ -273,6 +293,14 @@ int scn_check_statement(const struct scn_statement *s, struct scn_complaint *c)
         return check_rank(c, 1, s->rank, true) < 0
                    ? -1
                    : check_quotable(c, 2, s->u.text.word);
+    case SCN_SETTING:
+        return check_setting(s, c);
+    case SCN_LATE:
+        return check_rank(c, 1, s->rank, false) < 0 ||
+                       check_range(c, 2, "milliseconds", s->u.number, 1,
+                                   SCN_DELAY_MAX) < 0
+                   ? -1
+                   : 0;
     case SCN_LIBRARY:
         return check_library(s, c);
     case SCN_FAULT:
@@ -398,6 +426,13 @@ static const char *clash(const struct scn_statement *a,
     case SCN_ROWS:
     case SCN_COORDINATOR:
         return a->rank == b->rank ? "this view is given already" : NULL;
+    case SCN_SETTING:
+        *word = 2;
+        return a->rank == b->rank && a->u.setting.what == b->u.setting.what
+                   ? "this setting of this view is given already"
+                   : NULL;
+    case SCN_LATE:
+        return a->rank == b->rank ? "this rank is late already" : NULL;
     case SCN_LIBRARY:
         return libraries_clash(a, b);
     case SCN_FAULT:
@@ -426,7 +461,8 @@ static const char *conflict(const struct scn_statement *a,
         return overlap(a->rank, b->rank) ? "this rank has no devices" : NULL;
     if (a->kind == SCN_PEER && a->rank == b->rank &&
         (b->kind == SCN_FAULT || b->kind == SCN_CHANNEL ||
-         b->kind == SCN_LIBRARY || b->kind == SCN_COORDINATOR))
+         b->kind == SCN_LIBRARY || b->kind == SCN_COORDINATOR ||
+         b->kind == SCN_SETTING || b->kind == SCN_LATE))
         return "this rank is a hostile peer and runs nothing";
     if (a->kind == SCN_LIBRARY && *a->u.text.word == '\0' &&
         b->kind == SCN_FAULT && overlap(a->rank, b->rank) &&

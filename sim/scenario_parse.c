@@ -453,7 +453,7 @@ static int read_cell(struct parser *parser, struct scn_statement *s)
     return 0;
 }
 
-static int read_rows(struct parser *parser, struct scn_statement *s)
+static int read_rank_number(struct parser *parser, struct scn_statement *s)
 {
     return read_rank(parser, s) < 0 ? -1 : read_number(parser, 2, &s->u.number);
 }
@@ -463,6 +463,18 @@ static int read_coordinator(struct parser *parser, struct scn_statement *s)
     return read_rank(parser, s) < 0
                ? -1
                : read_word(parser, 2, s->u.text.word, SCN_WORD_MAX);
+}
+
+static int read_setting(struct parser *parser, struct scn_statement *s)
+{
+    if (read_rank(parser, s) < 0)
+        return -1;
+    int what = pick(parser, 2, &scn_setting_words);
+    if (what < 0)
+        return -1;
+    s->u.setting.what = (enum scn_setting)what;
+    s->u.setting.value = pick(parser, 3, scn_setting_values(s->u.setting.what));
+    return s->u.setting.value < 0 ? -1 : 0;
 }
 
 static int read_library(struct parser *parser, struct scn_statement *s)
@@ -605,24 +617,50 @@ static int read_order(struct parser *parser, struct scn_statement *s)
     return 0;
 }
 
+static int read_in_place(struct parser *parser, struct scn_statement *s)
+{
+    if (parser->count > 5)
+        return fail_at(parser, 5, "nothing comes behind in-place");
+    s->u.run.in_place = parser->count == 5;
+    if (s->u.run.in_place && !is(&parser->words[4], "in-place"))
+        return fail_at(parser, 4, "expected in-place, or nothing");
+    return 0;
+}
+
+/* The two ranks of a send. */
+static int read_ends(struct parser *parser, struct scn_statement *s)
+{
+    int *ranks[] = {&s->u.run.from, &s->u.run.to};
+    for (int i = 0; i < 2; i++) {
+        const struct word *w = &parser->words[4 + i];
+        if (read_rank_text(parser, 4 + i, w->text, w->length, ranks[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_run(struct parser *parser, struct scn_statement *s)
 {
     int n = pick(parser, 1, &scn_operation_words);
     if (n < 0)
         return -1;
     s->u.run.operation = (enum scn_operation)n;
-    if (n != SCN_ALL_SUM && parser->count > 2)
-        return fail(parser, parser->words[2].column, "nothing comes behind %s",
-                    scn_operation_words.name(n));
-    if (n != SCN_ALL_SUM)
-        return 0;
-    if (parser->count < 4)
-        return fail_at(parser, 4, "expected run all_sum TYPE COUNT");
+    if (!scn_has_data(s->u.run.operation))
+        return parser->count == 2 ? 0
+                                  : fail(parser, parser->words[2].column,
+                                         "nothing comes behind %s",
+                                         scn_operation_words.name(n));
+    if (parser->count < (n == SCN_SEND ? 6 : 4))
+        return fail(parser, parser->end, "expected run %s TYPE COUNT%s",
+                    scn_operation_words.name(n),
+                    n == SCN_SEND ? " FROM TO" : "");
     int type = pick(parser, 2, &scn_type_words);
     if (type < 0)
         return -1;
     s->u.run.type = (enum scn_type)type;
-    return read_number(parser, 3, &s->u.run.count);
+    if (read_number(parser, 3, &s->u.run.count) < 0)
+        return -1;
+    return n == SCN_SEND ? read_ends(parser, s) : read_in_place(parser, s);
 }
 
 static int read_expect(struct parser *parser, struct scn_statement *s)
@@ -651,15 +689,17 @@ static const struct reader {
     [SCN_NODEVICES] = {read_nodevices, 2, 3, WORDS_MAX},
     [SCN_CABLE] = {read_cable, 3, 3, WORDS_MAX},
     [SCN_CELL] = {read_cell, 4, 4 + SCN_NAMES_MAX, 4},
-    [SCN_ROWS] = {read_rows, 3, 3, WORDS_MAX},
+    [SCN_ROWS] = {read_rank_number, 3, 3, WORDS_MAX},
     [SCN_COORDINATOR] = {read_coordinator, 3, 3, 2},
+    [SCN_SETTING] = {read_setting, 4, 4, WORDS_MAX},
+    [SCN_LATE] = {read_rank_number, 3, 3, WORDS_MAX},
     [SCN_LIBRARY] = {read_library, 3, 4, WORDS_MAX},
     [SCN_FAULT] = {read_fault, 5, 6, WORDS_MAX},
     [SCN_CHANNEL] = {read_channel, 4, 4, WORDS_MAX},
     [SCN_PEER] = {read_peer, 3, WORDS_MAX, WORDS_MAX},
     [SCN_STRAY] = {read_stray, 1, 1, WORDS_MAX},
     [SCN_ORDER] = {read_order, 2, 2, WORDS_MAX},
-    [SCN_RUN] = {read_run, 2, 4, WORDS_MAX},
+    [SCN_RUN] = {read_run, 2, 6, WORDS_MAX},
     [SCN_EXPECT] = {read_expect, 3, 4, 3},
 };
 

@@ -132,6 +132,13 @@ static void put_address(struct out *out, const char *word)
     put(out, quote);
 }
 
+static void put_setting(struct out *out, const struct scn_statement *s)
+{
+    put_next(out, scn_setting_name(s->u.setting.what));
+    put_next(out,
+             scn_setting_value_name(s->u.setting.what, s->u.setting.value));
+}
+
 static void put_fault(struct out *out, const struct vf_fault *fault)
 {
     put_next(out, vf_verb_name(fault->verb));
@@ -171,10 +178,16 @@ static void put_peer(struct out *out, const struct scn_statement *s)
 static void put_run(struct out *out, const struct scn_statement *s)
 {
     put_next(out, scn_operation_words.name((int)s->u.run.operation));
-    if (s->u.run.operation != SCN_ALL_SUM)
+    if (!scn_has_data(s->u.run.operation))
         return;
     put_next(out, scn_type_name(s->u.run.type));
     put_next_number(out, s->u.run.count);
+    if (s->u.run.operation == SCN_SEND) {
+        put_next_number(out, s->u.run.from);
+        put_next_number(out, s->u.run.to);
+    } else if (s->u.run.in_place) {
+        put_next(out, "in-place");
+    }
 }
 
 static void put_expect(struct out *out, const struct scn_statement *s)
@@ -220,10 +233,14 @@ static void put_fields(struct out *out, const struct scn_statement *s)
         put_cell(out, s);
         return;
     case SCN_ROWS:
+    case SCN_LATE:
         put_next_number(out, s->u.number);
         return;
     case SCN_COORDINATOR:
         put_address(out, s->u.text.word);
+        return;
+    case SCN_SETTING:
+        put_setting(out, s);
         return;
     case SCN_LIBRARY:
         put(out, *s->u.text.word ? " without " : " absent");

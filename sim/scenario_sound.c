@@ -4,6 +4,8 @@
 #include "sim/scenario.h"
 #include "sim/scenario_topology.h"
 
+#define LATE_MAX 30000 /* milliseconds */
+
 static bool is_plain_device(const struct scn_statement *s)
 {
     return !s->u.device.port_down && !s->u.device.no_ipv4 &&
@@ -19,6 +21,8 @@ static bool is_harmless(const struct scn_statement *s, int ranks)
         return is_plain_device(s);
     case SCN_ROWS:
         return s->u.number == ranks;
+    case SCN_LATE: /* the others wait so long, and longer */
+        return s->u.number <= LATE_MAX;
     case SCN_NODEVICES:
     case SCN_COORDINATOR: /* right or wrong is not for us to tell */
     case SCN_LIBRARY:
@@ -83,6 +87,45 @@ static bool cell_is_sound(const struct scn *complete,
     return true;
 }
 
+/* Ranks that ask for different things do not make one group. */
+static bool settings_agree(const struct scn *scenario, int ranks)
+{
+    static const enum scn_setting shared[] = {SCN_SETTING_TOPOLOGY,
+                                              SCN_SETTING_BACKEND};
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+        for (int rank = 1; rank < ranks; rank++)
+            if (scn_setting(scenario, rank, shared[i]) !=
+                scn_setting(scenario, 0, shared[i]))
+                return false;
+    return true;
+}
+
+bool scn_makes_ring(const struct scn *scenario)
+{
+    struct scn_shape shape = scn_shape(scenario);
+    /* Of three ranks a ring's file is a mesh's, too. */
+    bool can_be_mesh = shape.topology == SCN_MESH || shape.ranks <= 3;
+    return scn_setting(scenario, 0, SCN_SETTING_BACKEND) != 0 || !can_be_mesh ||
+           scn_setting(scenario, 0, SCN_SETTING_TOPOLOGY) == SCN_RING;
+}
+
+bool scn_sends_reach(const struct scn *scenario, bool ring)
+{
+    struct scn_shape shape = scn_shape(scenario);
+    for (int i = 0; i < scenario->count; i++) {
+        const struct scn_statement *s = &scenario->statements[i];
+        if (s->kind != SCN_RUN || s->u.run.operation != SCN_SEND)
+            continue;
+        int from = s->u.run.from, to = s->u.run.to;
+        if (from == to || from >= shape.ranks || to >= shape.ranks)
+            return false;
+        if (ring && (from + 1) % shape.ranks != to &&
+            (to + 1) % shape.ranks != from)
+            return false;
+    }
+    return true;
+}
+
 /* The most groups that are alive at a time. */
 static uint32_t groups_at_once(const struct scn *scenario)
 {
@@ -103,7 +146,7 @@ static bool limits_are_enough(const struct scn *scenario,
                               const struct scn_shape *shape)
 {
     const struct vf_profile *p = scn_profile(scenario);
-    bool twice = shape->topology == SCN_RING && shape->ranks == 2;
+    bool twice = scn_makes_ring(scenario) && shape->ranks == 2;
     uint32_t needed = groups_at_once(scenario) * (twice ? 2 : 1);
     return (p->qp_limit == 0 || needed <= p->qp_limit) &&
            (p->mr_limit == 0 || needed <= p->mr_limit) &&
@@ -117,7 +160,9 @@ bool scn_is_sound(const struct scn *scenario)
         if (!is_harmless(&scenario->statements[i], shape.ranks))
             return false;
     }
-    if (!limits_are_enough(scenario, &shape))
+    if (!settings_agree(scenario, shape.ranks) ||
+        !scn_sends_reach(scenario, scn_makes_ring(scenario)) ||
+        !limits_are_enough(scenario, &shape))
         return false;
     struct scn complete;
     scn_copy(&complete, scenario);

@@ -29,6 +29,23 @@ const struct vf_profile *scn_profile(const struct scn *scenario)
     return s ? s->u.profile : vf_profile_by_name("thunderbolt");
 }
 
+int scn_setting(const struct scn *scenario, int rank, enum scn_setting what)
+{
+    const struct scn_statement *all = NULL;
+    for (int i = 0; i < scenario->count; i++) {
+        const struct scn_statement *s = &scenario->statements[i];
+        if (s->kind != SCN_SETTING || s->u.setting.what != what)
+            continue;
+        if (s->rank == rank)
+            return s->u.setting.value;
+        if (s->rank == SCN_ALL)
+            all = s;
+    }
+    if (all)
+        return all->u.setting.value;
+    return what == SCN_SETTING_TOPOLOGY ? (int)scn_shape(scenario).topology : 0;
+}
+
 const struct scn_statement *scn_device(const struct scn *scenario, int rank,
                                        int n)
 {

@@ -22,6 +22,8 @@ static const struct {
     [SCN_CELL] = {"cell", "cell VIEW ROW COLUMN [NAME...]"},
     [SCN_ROWS] = {"rows", "rows VIEW N"},
     [SCN_COORDINATOR] = {"coordinator", "coordinator VIEW ADDRESS"},
+    [SCN_SETTING] = {"setting", "setting VIEW topology|backend|fallback VALUE"},
+    [SCN_LATE] = {"late", "late RANK MILLISECONDS"},
     [SCN_LIBRARY] = {"library", "library RANK absent | library RANK without "
                                 "SYMBOL"},
     [SCN_FAULT] = {"fault", "fault RANK VERB NTH[+] EFFECT [VALUE]"},
@@ -29,7 +31,8 @@ static const struct {
     [SCN_PEER] = {"peer", "peer RANK sends HEX..."},
     [SCN_STRAY] = {"stray", "stray"},
     [SCN_ORDER] = {"order", "order SEED"},
-    [SCN_RUN] = {"run", "run init|barrier|finalize | run all_sum TYPE COUNT"},
+    [SCN_RUN] = {"run", "run init|barrier|finalize | run OPERATION TYPE COUNT "
+                        "[in-place] | run send TYPE COUNT FROM TO"},
     [SCN_EXPECT] = {"expect", "expect SUBJECT OUTCOME [\"TITLE\"]"},
     [SCN_COMMENT] = {"#", "# COMMENT"},
 };
@@ -61,12 +64,24 @@ static const char *const channels[] = {
     [SCN_CHANNEL_SILENT] = "silent",
     [SCN_CHANNEL_GARBLE] = "garble",
 };
-static const char *const operations[] = {
+static const char *const operations[SCN_OPERATION_COUNT] = {
     [SCN_INIT] = "init",
     [SCN_ALL_SUM] = "all_sum",
+    [SCN_ALL_MAX] = "all_max",
+    [SCN_ALL_MIN] = "all_min",
+    [SCN_ALL_GATHER] = "all_gather",
+    [SCN_SUM_SCATTER] = "sum_scatter",
+    [SCN_SEND] = "send",
     [SCN_BARRIER] = "barrier",
     [SCN_FINALIZE] = "finalize",
 };
+static const char *const settings[SCN_SETTING_COUNT] = {
+    [SCN_SETTING_TOPOLOGY] = "topology",
+    [SCN_SETTING_BACKEND] = "backend",
+    [SCN_SETTING_FALLBACK] = "fallback",
+};
+static const char *const backends[] = {"rdma", "sockets"};
+static const char *const fallbacks[] = {"none", "sockets"};
 static const char *const libraries[] = {"absent", "without"};
 static const char *const keys[SCN_KEY_COUNT] = {
     [SCN_KEY_PORT] = "port",       [SCN_KEY_IPV4] = "ipv4",
@@ -112,6 +127,21 @@ static const char *operation_name(int n)
     return NAME_OF(operations, n);
 }
 
+static const char *setting_name(int n)
+{
+    return NAME_OF(settings, n);
+}
+
+static const char *backend_name(int n)
+{
+    return NAME_OF(backends, n);
+}
+
+static const char *fallback_name(int n)
+{
+    return NAME_OF(fallbacks, n);
+}
+
 static const char *type_name(int n)
 {
     return scn_type_name((enum scn_type)n);
@@ -144,6 +174,8 @@ const struct scn_words scn_errno_words = {"errno", 255, vf_errno_name};
 const struct scn_words scn_status_words = {"status", 23, vf_status_name};
 const struct scn_words scn_channel_words = {"channel fault", COUNT_OF(channels),
                                             channel_name};
+const struct scn_words scn_setting_words = {"setting", COUNT_OF(settings),
+                                            setting_name};
 const struct scn_words scn_operation_words = {"operation", COUNT_OF(operations),
                                               operation_name};
 const struct scn_words scn_type_words = {"type", SCN_TYPE_COUNT, type_name};
@@ -161,6 +193,54 @@ const char *scn_kind_name(enum scn_kind kind)
 const char *scn_kind_usage(enum scn_kind kind)
 {
     return (unsigned)kind < SCN_KIND_COUNT ? kinds[kind].usage : NULL;
+}
+
+const char *scn_operation_name(enum scn_operation operation)
+{
+    return operation_name((int)operation);
+}
+
+const char *scn_setting_name(enum scn_setting setting)
+{
+    return setting_name((int)setting);
+}
+
+const struct scn_words *scn_setting_values(enum scn_setting setting)
+{
+    static const struct scn_words backend = {"backend", COUNT_OF(backends),
+                                             backend_name};
+    static const struct scn_words fallback = {"fallback", COUNT_OF(fallbacks),
+                                              fallback_name};
+    switch (setting) {
+    case SCN_SETTING_BACKEND:
+        return &backend;
+    case SCN_SETTING_FALLBACK:
+        return &fallback;
+    default:
+        return &scn_topology_words;
+    }
+}
+
+const char *scn_setting_value_name(enum scn_setting setting, int value)
+{
+    return scn_setting_values(setting)->name(value);
+}
+
+bool scn_has_data(enum scn_operation operation)
+{
+    return operation >= SCN_ALL_SUM && operation <= SCN_SEND;
+}
+
+bool scn_can_be_in_place(enum scn_operation operation)
+{
+    return scn_has_data(operation) && operation != SCN_SEND;
+}
+
+int scn_count_most(enum scn_operation operation)
+{
+    return operation == SCN_ALL_GATHER || operation == SCN_SUM_SCATTER
+               ? SCN_PART_MAX
+               : SCN_COUNT_MAX;
 }
 
 const char *scn_type_name(enum scn_type type)

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "sim/scenario.h"
+
 struct scn_words {
     const char *what; /* what each of them is: "verb" */
     int count;
@@ -24,6 +26,7 @@ extern const struct scn_words scn_effect_words;
 extern const struct scn_words scn_errno_words;
 extern const struct scn_words scn_status_words;
 extern const struct scn_words scn_channel_words;   /* enum scn_channel */
+extern const struct scn_words scn_setting_words;   /* enum scn_setting */
 extern const struct scn_words scn_operation_words; /* enum scn_operation */
 extern const struct scn_words scn_type_words;
 extern const struct scn_words scn_outcome_words;
@@ -42,6 +45,9 @@ enum scn_key {
     SCN_KEY_USED_PD,
     SCN_KEY_COUNT
 };
+
+/* The values that a setting can have. */
+const struct scn_words *scn_setting_values(enum scn_setting setting);
 
 /* The number of a word of length bytes, or -1. */
 int scn_word_find(const struct scn_words *words, const char *word, int length);

@@ -233,6 +233,9 @@ static void apply(struct sim_rank *rank, const struct scn_statement *statement)
     case SCN_COORDINATOR:
         rank->coordinator = statement->u.text.word;
         break;
+    case SCN_LATE:
+        rank->late = (int64_t)statement->u.number * 1000000;
+        break;
     case SCN_LIBRARY:
         set_library(rank, statement);
         break;
@@ -277,6 +280,10 @@ static int prepare_rank(struct sim_rank *rank, int number)
     rank->coordinator = "10.0.0.1:9000";
     rank->library_absent = false;
     rank->library_without = NULL;
+    rank->late = 0;
+    for (int i = 0; i < SCN_SETTING_COUNT; i++)
+        rank->settings[i] =
+            scn_setting(sim.scenario, number, (enum scn_setting)i);
     rank->channel_close = rank->channel_silent = rank->channel_garble = -1;
     rank->result = &sim.result->rank[number];
     return 0;
@@ -366,7 +373,6 @@ int sim_setup(const struct scn *scenario, struct scn_error *error)
     }
     sim.scenario = scenario;
     scn_topology(scenario, &sim.rank_count, &topology, &wires);
-    sim.ring = topology == SCN_RING;
     reset_state();
     reset_world();
     if (prepare_ranks() != 0) {
@@ -404,6 +410,7 @@ void sim_lift_faults(void)
         sim.hostile[i] = NULL;
         rank->library_absent = false;
         rank->library_without = NULL;
+        rank->late = 0;
         rank->channel_close = rank->channel_silent = rank->channel_garble = -1;
         start_rank(rank);
     }
@@ -427,10 +434,14 @@ const struct sim_cell *sim_rank_cell(const struct sim_rank *rank, int row,
     return &rank->cells[row][column];
 }
 
+int sim_rank_setting(const struct sim_rank *rank, enum scn_setting what)
+{
+    return rank->settings[what];
+}
+
 bool sim_rank_prefers_ring(const struct sim_rank *rank)
 {
-    (void)rank;
-    return sim.ring;
+    return rank->settings[SCN_SETTING_TOPOLOGY] == SCN_RING;
 }
 
 const char *sim_rank_coordinator(const struct sim_rank *rank)

@@ -88,8 +88,12 @@ static void plain_name(struct choice *choice, char *name)
 static int rank_fields(struct scn_statement *s, int *fields[3])
 {
     int count = 0;
+    if (s->kind == SCN_RUN && s->u.run.operation == SCN_SEND) {
+        fields[count++] = &s->u.run.from;
+        fields[count++] = &s->u.run.to;
+    }
     if (s->kind < SCN_DEVICE || s->kind > SCN_PEER)
-        return 0;
+        return count;
     fields[count++] = &s->rank;
     if (s->kind == SCN_CABLE)
         fields[count++] = &s->u.cable.other_rank;
@@ -159,6 +163,7 @@ static void move_ranks_from(struct scn *scenario, int ranks)
     }
 }
 
+/* Down to two: a machine on its own is a thing of its own. */
 static void fewer_ranks(struct choice *choice, struct scn_statement *s)
 {
     int from = s->u.ranks.count;
@@ -288,6 +293,17 @@ static void library_rule(struct choice *choice, struct scn_statement *s)
         s->u.text.word[0] = '\0';
 }
 
+static void late_rule(struct choice *choice, struct scn_statement *s)
+{
+    lower(choice, &s->u.number, 1);
+}
+
+/* The default is the plainest; a ring is not. */
+static void setting_rule(struct choice *choice, struct scn_statement *s)
+{
+    lower_word(choice, &s->u.setting.value);
+}
+
 static void call_rule(struct choice *choice, struct scn_statement *s)
 {
     int nth = (int)s->u.fault.nth;
@@ -386,14 +402,37 @@ static void seed_rule(struct choice *choice, struct scn_statement *s)
     }
 }
 
+/* Every collective that comes before it. */
+static void operation_rule(struct choice *choice, struct scn_statement *s)
+{
+    enum scn_operation from = s->u.run.operation;
+    if (!scn_has_data(from))
+        return;
+    for (int earlier = SCN_ALL_SUM; earlier < (int)from; earlier++) {
+        if (!is_wanted(choice))
+            continue;
+        s->u.run.operation = (enum scn_operation)earlier;
+        s->u.run.from = s->u.run.to = 0;
+    }
+}
+
 static void run_rule(struct choice *choice, struct scn_statement *s)
 {
     int type = (int)s->u.run.type;
-    if (s->u.run.operation != SCN_ALL_SUM)
+    if (!scn_has_data(s->u.run.operation))
         return;
     lower(choice, &s->u.run.count, 1);
     plain(choice, &type, SCN_FLOAT32);
     s->u.run.type = (enum scn_type)type;
+    clear(choice, &s->u.run.in_place);
+    if (s->u.run.operation != SCN_SEND)
+        return;
+    lower(choice, &s->u.run.from, 0);
+    lower(choice, &s->u.run.to, 0);
+    if (!choice->made)
+        rank_0(choice, s->u.run.from);
+    if (!choice->made)
+        rank_0(choice, s->u.run.to);
 }
 
 /* What can be made simpler, in this order. */
@@ -414,7 +453,10 @@ static const struct {
     {SCN_FAULT, effect_rule},    {SCN_FAULT, value_rule},
     {SCN_CHANNEL, rank_rule},    {SCN_CHANNEL, channel_rule},
     {SCN_PEER, rank_rule},       {SCN_PEER, peer_rule},
-    {SCN_ORDER, seed_rule},      {SCN_RUN, run_rule},
+    {SCN_LATE, rank_rule},       {SCN_LATE, late_rule},
+    {SCN_SETTING, rank_rule},    {SCN_SETTING, setting_rule},
+    {SCN_ORDER, seed_rule},      {SCN_RUN, operation_rule},
+    {SCN_RUN, run_rule},
 };
 
 enum scn_simpler scn_simpler(const struct scn *scenario, int statement, int n,

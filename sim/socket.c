@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define BYTES_MAX ((size_t)4 << 20) /* unread in one direction; then wait */
+#define BYTES_SOME ((size_t)65536)  /* ... of sim_send_some() */
+#define FIRST_PORT 49152            /* for listeners at port 0 */
 
 static struct sim_socket *table(int owner)
 {
@@ -36,6 +38,7 @@ static int new_socket(int owner)
         socket->address[0] = '\0';
         socket->other_owner = socket->other_index = -1;
         socket->other_closed = socket->mute = false;
+        socket->full = socket->beside = false;
         socket->bytes = bytes;
         socket->room = room;
         socket->head = socket->length = 0;
@@ -120,20 +123,50 @@ static void outside_connects(struct sim_rank *rank, struct sim_socket *listener,
                (size_t)hostile->u.peer.count);
 }
 
-int sim_listen(struct sim_rank *rank, const char *address)
+static bool is_listened_at(const char *address)
 {
-    int index;
-    struct sim_socket *listener;
     for (int i = 0; i < sim.rank_count; i++)
         for (int k = 0; k < SIM_SOCKETS_MAX; k++)
             if (sim.ranks[i].sockets[k].kind == SIM_SOCKET_LISTENER &&
                 strcmp(sim.ranks[i].sockets[k].address, address) == 0)
-                return -EADDRINUSE;
+                return true;
+    return false;
+}
+
+/* The part of an address behind its last colon, or NULL. */
+static const char *port_of(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    return colon ? colon + 1 : NULL;
+}
+
+/* In the place of port 0 the first one that nobody listens at. */
+static void choose_port(const char *wanted, char *address, size_t room)
+{
+    const char *port = port_of(wanted);
+    int host = port ? (int)(port - wanted) : 0, number = FIRST_PORT;
+    snprintf(address, room, "%s", wanted);
+    if (!port || strcmp(port, "0") != 0)
+        return;
+    do
+        snprintf(address, room, "%.*s%d", host, wanted, number++);
+    while (is_listened_at(address));
+}
+
+int sim_listen(struct sim_rank *rank, const char *wanted)
+{
+    int index;
+    struct sim_socket *listener;
+    char address[sizeof listener->address];
+    choose_port(wanted, address, sizeof address);
+    if (is_listened_at(address))
+        return -EADDRINUSE;
     index = new_socket(rank->number);
     if (index < 0)
         return index;
     listener = &rank->sockets[index];
     listener->kind = SIM_SOCKET_LISTENER;
+    listener->beside = strcmp(address, wanted) != 0;
     snprintf(listener->address, sizeof listener->address, "%s", address);
     for (int i = 0; i < sim.strays; i++)
         outside_connects(rank, listener, NULL);
@@ -195,6 +228,8 @@ int sim_connect(struct sim_rank *rank, const char *address, int64_t deadline)
             if (!join(rank->number, &ours, i, &theirs))
                 return -EMFILE;
             listener->backlog[listener->waiting++] = theirs;
+            rank->sockets[ours].beside = listener->beside;
+            server->sockets[theirs].beside = listener->beside;
             sim_changed();
             return ours;
         }
@@ -230,7 +265,8 @@ static long deliver(struct sim_rank *rank, struct sim_socket *socket,
         int status = append(other, data, (size_t)pass);
         if (status < 0)
             return status;
-        if (rank->channel_garble >= from && rank->channel_garble < from + pass)
+        if (!socket->beside && rank->channel_garble >= from &&
+            rank->channel_garble < from + pass)
             other->bytes[other->length - (size_t)pass +
                          (size_t)(rank->channel_garble - from)] ^= (char)0xff;
         sim_changed();
@@ -260,6 +296,40 @@ long sim_send(struct sim_rank *rank, int index, const void *data, size_t length)
     return deliver(rank, socket, data, length);
 }
 
+/* How many of so many bytes fit into what the other end can hold. */
+static size_t room_for(const struct sim_socket *other, size_t length)
+{
+    size_t unread;
+    if (!other || other->mute)
+        return length;
+    unread = other->length - other->head;
+    if (unread >= BYTES_SOME)
+        return 0;
+    return length < BYTES_SOME - unread ? length : BYTES_SOME - unread;
+}
+
+long sim_send_some(struct sim_rank *rank, int index, const void *data,
+                   size_t length, int64_t deadline)
+{
+    for (;;) {
+        struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
+        struct sim_socket *other;
+        size_t room;
+        if (!socket)
+            return -EBADF;
+        other = other_end(socket);
+        if (socket->other_closed || (!other && socket->other_owner >= 0))
+            return -EPIPE;
+        room = room_for(other, length);
+        if (room > 0)
+            return deliver(rank, socket, data, room);
+        other->full = true;
+        if (sim.now >= deadline)
+            return -ETIMEDOUT;
+        sim_wait(rank, deadline, "room to send");
+    }
+}
+
 long sim_recv(struct sim_rank *rank, int index, void *data, size_t length,
               int64_t deadline)
 {
@@ -274,8 +344,9 @@ long sim_recv(struct sim_rank *rank, int index, void *data, size_t length,
                 length = there;
             memcpy(data, socket->bytes + socket->head, length);
             socket->head += length;
-            if (there > BYTES_MAX / 2)
+            if (there > BYTES_MAX / 2 || socket->full)
                 sim_changed(); /* a sender may wait for room */
+            socket->full = false;
             if (socket->head > BYTES_MAX / 2) {
                 memmove(socket->bytes, socket->bytes + socket->head,
                         socket->length - socket->head);
@@ -322,15 +393,28 @@ int sim_socket_alive(struct sim_rank *rank, int index)
     return socket && !socket->other_closed;
 }
 
+static const char *const addresses[SCN_RANKS_MAX] = {
+    "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4",
+    "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"};
+
+const char *sim_rank_address(const struct sim_rank *rank)
+{
+    return addresses[rank->number];
+}
+
+int sim_socket_port(struct sim_rank *rank, int index)
+{
+    struct sim_socket *listener = get(rank, index, SIM_SOCKET_LISTENER);
+    const char *port = listener ? port_of(listener->address) : NULL;
+    return port ? atoi(port) : -EBADF;
+}
+
 const char *sim_socket_peer(struct sim_rank *rank, int index)
 {
-    static const char *const names[SCN_RANKS_MAX] = {
-        "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4",
-        "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"};
     struct sim_socket *socket = get(rank, index, SIM_SOCKET_STREAM);
     if (!socket || socket->other_owner < 0)
         return "10.0.9.9";
-    return names[socket->other_owner];
+    return addresses[socket->other_owner];
 }
 
 static void release(struct sim_rank *rank, struct sim_socket *socket)

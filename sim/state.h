@@ -54,6 +54,9 @@ struct sim_socket {
     int other_owner, other_index;
     bool other_closed; /* no more bytes will come */
     bool mute;         /* what is sent here is swallowed */
+    bool full;         /* its other end waits for room here */
+    bool beside;       /* of a listener at port 0 and its connections: beside
+                          the side channel */
     char *bytes;       /* received and not yet read */
     size_t head, length, room;
     int backlog[SIM_BACKLOG_MAX]; /* of a listener: own streams to accept */
@@ -79,6 +82,8 @@ struct sim_rank {
     const char *coordinator;
     bool library_absent;
     const char *library_without;
+    int settings[SCN_SETTING_COUNT];
+    int64_t late; /* it begins at that time */
 
     struct sim_socket sockets[SIM_SOCKETS_MAX];
     long channel_sent;  /* bytes over all its connections */
@@ -110,7 +115,6 @@ struct sim {
     unsigned long epoch; /* counts changes */
     struct scn_random random;
     uint32_t seed;
-    bool ring;
     bool recovering; /* second start, faults lifted */
     const struct scn *scenario;
     struct scn complete; /* with defaults filled in */
@@ -168,11 +172,33 @@ void sim_program(void *rank);
 /* schedule.c: the rank's process is gone, the kernel takes all it held. */
 void sim_bury(struct sim_rank *rank);
 
-/* data.c: inputs, and whether the outputs are right */
-void sim_data_input(void *data, int rank, unsigned operation, size_t count,
-                    enum scn_type type);
-bool sim_data_is_sum(const void *data, int ranks, unsigned operation,
-                     size_t count, enum scn_type type);
+/* operation.c: one `run` of what scn_has_data(). false: the group is of no
+ * more use. */
+bool sim_operate(struct sim_rank *rank, void *group,
+                 const struct scn_statement *run, unsigned number);
+/* operation.c: an error of the subject's */
+void sim_failed(struct sim_rank *rank, const char *what,
+                const struct sim_failure *failure);
+
+/* data.c: what an operation's data are: numbers that belong to a rank, or to
+ * several ranks' numbers combined */
+enum sim_data_kind {
+    SIM_DATA_OF_RANK, /* `which` is that rank */
+    SIM_DATA_SUM,     /* of the ranks below `which` */
+    SIM_DATA_ORDERED, /* as OF_RANK, for comparisons: of both signs */
+    SIM_DATA_MAX,
+    SIM_DATA_MIN,
+    SIM_DATA_KIND_COUNT
+};
+struct sim_data {
+    enum sim_data_kind kind;
+    int which;
+    enum scn_type type;
+    unsigned operation; /* its number: each has other numbers */
+    size_t from, count; /* elements */
+};
+void sim_data_write(const struct sim_data *data, void *at);
+bool sim_data_is(const struct sim_data *data, const void *at);
 void *sim_data_buffer(int rank, int which, size_t bytes); /* kept */
 void sim_data_free(void);
 

@@ -14,8 +14,19 @@
 /* An error as a program reports it. */
 struct sim_failure {
     int code;          /* the subject's own; 0 if it has none */
+    bool refused;      /* a wrong argument, of an operation; it did no harm */
     const char *step;  /* where, in a word or two that outlive it; or NULL */
     char message[512]; /* as its user sees it */
+};
+
+/* One rank's part in an operation. */
+struct sim_operation {
+    enum scn_operation what; /* one that scn_has_data() */
+    enum scn_type type;
+    size_t count;
+    const void *input; /* NULL: of a send, this rank is the one that receives */
+    void *output;      /* NULL: the one that sends */
+    int peer;          /* of a send, the rank at its other end */
 };
 
 struct sim_subject {
@@ -24,16 +35,17 @@ struct sim_subject {
     /* Must keep design.md's promises: any outcome but `ready` with exact
      * data, or `error` where something is wrong, is a finding. */
     bool fixed;
-    /* It has no ring yet: a ring that is no mesh may be refused. */
-    bool mesh_only;
+    /* It makes a ring of any topology: sends beyond it may be refused. */
+    bool ring_only;
     /* It calls sim_wait() itself when it found nothing to do; poll_cq then
      * returns at once. Else an empty poll_cq waits in its place. */
     bool waits;
     /* Starts a group; *group is the subject's own. */
     int (*init)(struct sim_rank *rank, void **group,
                 struct sim_failure *failure);
-    int (*all_sum)(struct sim_rank *rank, void *group, const void *input,
-                   void *output, size_t count, enum scn_type type,
+    /* An operation that it does not have is an error, too. */
+    int (*operate)(struct sim_rank *rank, void *group,
+                   const struct sim_operation *operation,
                    struct sim_failure *failure);
     int (*barrier)(struct sim_rank *rank, void *group,
                    struct sim_failure *failure);

@@ -11,6 +11,7 @@ static const struct sim_subject *const subjects[] = {
     &sim_subject_legacy_2026_08_04,
     &sim_subject_legacy_2026_08_22,
     &sim_subject_cjaccl,
+    &sim_subject_sockets,
 #ifdef SIM_NATIVE
     &sim_subject_native,
 #endif

@@ -26,6 +26,8 @@ static int64_t deadline(const struct scn *scenario, bool recovered)
         const struct scn_statement *statement = &scenario->statements[i];
         if (statement->kind == SCN_RUN)
             end += statement->u.run.operation == SCN_INIT ? START : OPERATION;
+        if (statement->kind == SCN_LATE)
+            end += statement->u.number * (SECOND / 1000);
         /* A late completion is the scenario's time, not the subject's. */
         if (statement->kind == SCN_FAULT &&
             statement->u.fault.effect == VF_EFFECT_DELAY)
@@ -92,7 +94,8 @@ static void check_rank(struct sim_result *result, int number, bool well)
 
 void sim_verdict(const struct scn *scenario, struct sim_result *result)
 {
-    bool beyond = sim.options->subject->mesh_only && sim.ring;
+    bool beyond =
+        sim.options->subject->ring_only && !scn_sends_reach(scenario, true);
     bool well = all_well(scenario, result) && !beyond;
     result->broken[0] = '\0';
     for (int i = 0; i < sim.rank_count && result->broken[0] == '\0'; i++)
@@ -103,7 +106,7 @@ void sim_verdict(const struct scn *scenario, struct sim_result *result)
                  "took %lld s (promise 3: within the deadline)",
                  (long long)(sim.now / 1000000000));
     if (result->broken[0] == '\0' && result->recovery_tried &&
-        !result->recovered && !beyond)
+        !result->recovered)
         snprintf(result->broken, sizeof result->broken,
                  "no second start (promise 4): %.180s",
                  result->recovery_message);

@@ -27,12 +27,15 @@ static const char *const null[] = {NULL};
         NULL, 0                                                                \
     }
 
+/* What the last check has chosen. */
+static struct cji_topology topology;
+
 static int check(const struct cj_config *config, struct cj_error *error)
 {
     struct cji_address address;
 
     memset(error, 0, sizeof *error);
-    return cji_config_check(config, &address, error);
+    return cji_config_check(config, &address, &topology, error);
 }
 
 static void expect_refusal(const struct cj_config *config,
@@ -134,7 +137,7 @@ static void a_mesh_is_accepted(void **state)
     assert_int_equal(check(&config, &error), CJ_OK);
     config = pair(wires);
     assert_int_equal(check(&config, &error), CJ_OK);
-    assert_string_equal(cji_config_device(&config, 1), "rdma_en2");
+    assert_string_equal(cji_config_device(&config, 1, 0), "rdma_en2");
 }
 
 static void one_rank_needs_nothing(void **state)
@@ -148,7 +151,7 @@ static void one_rank_needs_nothing(void **state)
 
 static void numbers_out_of_range_are_refused(void **state)
 {
-    static const int sizes[] = {-1, 0, 9, 1000000000};
+    static const int sizes[] = {-1, 0, 65, 1000000000};
     static const int ranks[] = {-1, 2, 99999};
 
     (void)state;
@@ -178,6 +181,15 @@ static void numbers_out_of_range_are_refused(void **state)
         config.handshake = (enum cj_handshake)7;
         expect_refusal(&config, CJ_INVALID, "handshake");
         config.handshake = CJ_HANDSHAKE_AUTO;
+        config.topology = (enum cj_topology)2;
+        expect_refusal(&config, CJ_INVALID, "topology");
+        config.topology = CJ_TOPOLOGY_AUTO;
+        config.backend = (enum cj_backend) - 1;
+        expect_refusal(&config, CJ_INVALID, "backend");
+        config.backend = CJ_BACKEND_RDMA;
+        config.fallback = (enum cj_fallback)2;
+        expect_refusal(&config, CJ_INVALID, "fallback");
+        config.fallback = CJ_FALLBACK_NONE;
         config.cells = NULL;
         expect_refusal(&config, CJ_INVALID, "cells");
     }
@@ -218,33 +230,99 @@ static void a_name_that_no_device_has_is_refused(void **state)
     assert_int_equal(check(&config, &error), CJ_OK);
 }
 
-static void what_is_no_mesh_is_refused(void **state)
+static void expect_choice(const struct cj_config *config, bool ring, int wires)
 {
-    const struct cj_cell diagonal[4] = {WIRE, WIRE, WIRE, NO_WIRE};
+    struct cj_error error;
+
+    if (check(config, &error) != CJ_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(topology.ring, ring);
+    assert_int_equal(topology.wires, wires);
+}
+
+static void what_is_neither_mesh_nor_ring_is_refused(void **state)
+{
     const struct cj_cell lone[4] = {NO_WIRE, WIRE, NO_WIRE, NO_WIRE};
+    const struct cj_cell uneven[4] = {WIRE, {two, 2}, WIRE, NO_WIRE};
     struct cj_config config = pair(lone);
 
     (void)state;
-    expect_refusal(&config, CJ_INVALID, "row 1, column 0 is empty");
-    /* JACCL would take this one for a ring. */
-    config = pair(diagonal);
-    expect_refusal(&config, CJ_UNSUPPORTED, "ring");
+    expect_refusal(&config, CJ_INVALID, "row 1, column 0 is empty: a mesh");
+    expect_refusal(&config, CJ_INVALID, "row 1, column 0 is empty: a ring");
+    config.topology = CJ_TOPOLOGY_RING;
+    expect_refusal(&config, CJ_INVALID, "row 1, column 0 is empty: a ring");
+    config = pair(uneven);
+    expect_refusal(&config, CJ_INVALID, "row 0 names a device for the rank");
+    expect_refusal(&config, CJ_INVALID,
+                   "row 1, column 0 names 1 devices, and row 0, column 1 "
+                   "names 2");
 }
 
-static void a_ring_is_told_apart(void **state)
+/* As JACCL chooses. */
+static void
+a_ring_is_taken_when_asked_for_or_when_no_mesh_is_possible(void **state)
 {
-    struct cj_cell cells[16] = {NO_WIRE};
-    struct cj_config config = {
-        .size = 4, .cells = cells, .coordinator = "127.0.0.1:9000"};
+    static const char *const five[] = {"a", "b", "c", "d", "e"};
+    const struct cj_cell wires[4] = {NO_WIRE, {two, 2}, {two, 2}, NO_WIRE};
+    const struct cj_cell diagonal[4] = {WIRE, WIRE, WIRE, NO_WIRE};
+    const struct cj_cell uneven[4] = {NO_WIRE, {two, 2}, WIRE, NO_WIRE};
+    const struct cj_cell many[4] = {NO_WIRE, {five, 5}, {five, 5}, NO_WIRE};
+    struct cj_config config = pair(wires);
 
     (void)state;
-    for (int row = 0; row < 4; row++) {
-        cells[row * 4 + (row + 1) % 4] = (struct cj_cell)WIRE;
-        cells[row * 4 + (row + 3) % 4] = (struct cj_cell)WIRE;
+    expect_choice(&config, false, 1);
+    config.topology = CJ_TOPOLOGY_RING;
+    expect_choice(&config, true, 2);
+    assert_string_equal(cji_config_device(&config, 1, 1), "rdma_en3");
+    config = pair(diagonal);
+    expect_choice(&config, true, 1);
+    config = pair(uneven);
+    config.topology = CJ_TOPOLOGY_RING;
+    expect_choice(&config, false, 1);
+    config = pair(many);
+    config.topology = CJ_TOPOLOGY_RING;
+    expect_choice(&config, false, 1);
+    config = (struct cj_config){.rank = 2,
+                                .size = 64,
+                                .coordinator = "127.0.0.1:9000",
+                                .backend = CJ_BACKEND_SOCKETS};
+    expect_choice(&config, true, 1);
+}
+
+static void connect_neighbours(struct cj_cell *cells, int size)
+{
+    for (int row = 0; row < size; row++) {
+        cells[row * size + (row + 1) % size] = (struct cj_cell)WIRE;
+        cells[row * size + (row + size - 1) % size] = (struct cj_cell)WIRE;
     }
-    expect_refusal(&config, CJ_UNSUPPORTED, "ring");
-    cells[2 * 4 + 1].count = 0;
-    expect_refusal(&config, CJ_INVALID, "row 0, column 2 is empty");
+}
+
+static void a_ring_that_is_broken_is_told_by_row_and_column(void **state)
+{
+    static struct cj_cell cells[64 * 64];
+    struct cj_config config = {
+        .size = 64, .cells = cells, .coordinator = "127.0.0.1:9000"};
+
+    (void)state;
+    connect_neighbours(cells, 64);
+    expect_choice(&config, true, 1);
+    cells[63 * 64].count = 0;
+    expect_refusal(&config, CJ_INVALID, "row 63, column 0 is empty: a ring");
+    for (int i = 0; i < 64 * 64; i++)
+        cells[i] = (struct cj_cell){two, i / 64 != i % 64 ? 1 + (i == 1) : 0};
+    expect_refusal(&config, CJ_INVALID, "a mesh has up to 8 ranks");
+    expect_refusal(&config, CJ_INVALID, "row 0, column 63 names 1 devices");
+}
+
+/* The caller's own side channel needs no address. */
+static void a_gather_takes_the_place_of_a_coordinator(void **state)
+{
+    const struct cj_gather none_at_all = {.all_gather = NULL};
+    struct cj_config config = pair(mesh);
+
+    (void)state;
+    config.gather = &none_at_all;
+    expect_refusal(&config, CJ_INVALID, "gather");
 }
 
 static void an_incomplete_table_of_verbs_is_refused(void **state)
@@ -267,8 +345,11 @@ int main(void)
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(an_empty_name_is_found_by_row_and_column),
         cmocka_unit_test(a_name_that_no_device_has_is_refused),
-        cmocka_unit_test(what_is_no_mesh_is_refused),
-        cmocka_unit_test(a_ring_is_told_apart),
+        cmocka_unit_test(what_is_neither_mesh_nor_ring_is_refused),
+        cmocka_unit_test(
+            a_ring_is_taken_when_asked_for_or_when_no_mesh_is_possible),
+        cmocka_unit_test(a_ring_that_is_broken_is_told_by_row_and_column),
+        cmocka_unit_test(a_gather_takes_the_place_of_a_coordinator),
         cmocka_unit_test(an_incomplete_table_of_verbs_is_refused),
     };
 

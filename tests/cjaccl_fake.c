@@ -9,6 +9,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define EXPECT_INITIALIZED(data, size)                                         \
+    __msan_check_mem_is_initialized(data, size)
+#endif
+#endif
+#ifndef EXPECT_INITIALIZED
+#define EXPECT_INITIALIZED(data, size) ((void)(data), (void)(size))
+#endif
+
 #define QUEUE 64
 
 struct fake_device {
@@ -263,11 +274,19 @@ static void deliver(struct fake_qp *to, const struct fake_message *message)
 {
     struct ibv_sge *sge = &to->sges[0];
 
-    if (message->length == sge->length)
-        memcpy((void *)(uintptr_t)sge->addr, message->data, sge->length);
+    bool fits = message->length <= sge->length &&
+                units_of(to, message->length) == units_of(to, sge->length);
+
+    if (fits)
+        memcpy((void *)(uintptr_t)sge->addr, message->data, message->length);
+    if (fits && fails(machine_of(message->from->qp.context), "scribble"))
+        memset((void *)(uintptr_t)sge->addr, 0xee, message->length);
     complete(to, to->receives[0].wr_id, IBV_WC_RECV, message->length,
              sge->length);
-    complete(message->from, message->id, IBV_WC_SEND, 0, message->length);
+    if (!fits)
+        to->cq->entries[to->cq->count - 1].wc.status = IBV_WC_LOC_LEN_ERR;
+    if (message->id != 0)
+        complete(message->from, message->id, IBV_WC_SEND, 0, message->length);
     to->receive_count--;
     memmove(to->receives, to->receives + 1,
             (size_t)to->receive_count * sizeof *to->receives);
@@ -295,6 +314,7 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
         .length = wr->sg_list->length,
     };
 
+    EXPECT_INITIALIZED(message.data, message.length);
     if (fails(machine, "post_send"))
         return machine->fail_errno;
     if (qp->sends + units_of(qp, message.length) > qp->depth)
@@ -305,6 +325,10 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
         complete(qp, wr->wr_id, IBV_WC_SEND, 0, message.length);
     else if (peer != NULL && peer->receive_count > 0) {
         deliver(peer, &message);
+        /* "twice": the cable has an echo. */
+        message.id = 0;
+        if (fails(machine, "twice") && peer->receive_count > 0)
+            deliver(peer, &message);
     } else if (machine->drops) {
         machine->lost++;
         complete(qp, wr->wr_id, IBV_WC_SEND, 0, message.length);

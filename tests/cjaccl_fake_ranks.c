@@ -4,6 +4,8 @@
 #include <string.h>
 
 static const char *const device_name[] = {"rdma_en2"};
+static const char *const wire_names[CJ_MAX_WIRES] = {"rdma_en2", "rdma_en3",
+                                                     "rdma_en4", "rdma_en5"};
 
 void ranks_init(struct ranks *ranks, int size)
 {
@@ -27,6 +29,23 @@ void ranks_init(struct ranks *ranks, int size)
         rank->config.verbs = &fake_verbs;
         rank->config.start_timeout_ns = 20 * RANKS_SECOND;
         rank->config.operation_timeout_ns = 20 * RANKS_SECOND;
+    }
+}
+
+void ranks_init_ring(struct ranks *ranks, int size, int wires)
+{
+    ranks_init(ranks, size);
+    memset(ranks->cells, 0, sizeof ranks->cells);
+    for (int i = 0; i < size; i++) {
+        struct rank *rank = &ranks->rank[i];
+
+        ranks->cells[i * size + (i + 1) % size] =
+            (struct cj_cell){wire_names, wires};
+        ranks->cells[i * size + (i + size - 1) % size] =
+            (struct cj_cell){wire_names, wires};
+        for (int wire = 0; wire < wires; wire++)
+            rank->machine.names[wire] = wire_names[wire];
+        rank->config.topology = CJ_TOPOLOGY_RING;
     }
 }
 

@@ -24,13 +24,16 @@ struct rank {
 struct ranks {
     int size;
     char coordinator[32];
-    struct cj_cell cells[CJ_MAX_MESH_RANKS * CJ_MAX_MESH_RANKS];
+    struct cj_cell cells[CJ_MAX_RANKS * CJ_MAX_RANKS];
     void (*body)(struct rank *rank);
-    struct rank rank[CJ_MAX_MESH_RANKS];
+    struct rank rank[CJ_MAX_RANKS];
 };
 
 /* A mesh of `size` machines with one device each, where everything works. */
 void ranks_init(struct ranks *ranks, int size);
+
+/* A ring of such machines, with a device for each of up to 4 wires. */
+void ranks_init_ring(struct ranks *ranks, int size, int wires);
 
 /* Runs the body on all ranks at once and waits for all of them. */
 void ranks_run(struct ranks *ranks, void (*body)(struct rank *rank));

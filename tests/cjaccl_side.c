@@ -55,6 +55,17 @@ static int troubled_accept(int fd, struct sockaddr *from, socklen_t *size)
     return accept(fd, from, size);
 }
 
+#ifdef SOCK_CLOEXEC
+static int troubled_accept4(int fd, struct sockaddr *from, socklen_t *size,
+                            int flags)
+{
+    int end = troubled_accept(fd, from, size);
+
+    assert_int_equal(flags, SOCK_CLOEXEC);
+    return end;
+}
+#endif
+
 /* The one option that macOS refuses to set on a connection that was reset. */
 #ifndef SO_NOSIGPIPE
 #define SO_NOSIGPIPE 0x1022
@@ -113,6 +124,7 @@ static void scripted_freeaddrinfo(struct addrinfo *list)
 
 /* The default transport itself, above these. */
 #define accept(fd, from, size) troubled_accept(fd, from, size)
+#define accept4(fd, from, size, flags) troubled_accept4(fd, from, size, flags)
 #define setsockopt(fd, level, option, value, size)                             \
     troubled_setsockopt(fd, level, option, value, size)
 #define getaddrinfo(host, service, hints, list)                                \
@@ -120,6 +132,7 @@ static void scripted_freeaddrinfo(struct addrinfo *list)
 #define freeaddrinfo(list) scripted_freeaddrinfo(list)
 #include "cjaccl/src/default_net.c"
 #undef accept
+#undef accept4
 #undef setsockopt
 #undef getaddrinfo
 #undef freeaddrinfo
@@ -137,7 +150,7 @@ static struct cj_group *new_group(int rank, int size, int64_t timeout)
     group->net = cji_default_net;
     group->timeout = timeout;
     group->deadline = cji_default_clock.now_ns(NULL) + timeout;
-    for (int i = 0; i < CJ_MAX_MESH_RANKS; i++)
+    for (int i = 0; i < CJ_MAX_RANKS; i++)
         group->ends[i] = -1;
     return group;
 }
@@ -245,7 +258,7 @@ static void expect_member_ok(struct member *member)
 
 static void run_group(int size, size_t bytes)
 {
-    struct member members[CJ_MAX_MESH_RANKS];
+    static struct member members[CJ_MAX_RANKS];
 
     for (int i = size - 1; i >= 0; i--) {
         begin_member(&members[i], i, size);
@@ -267,6 +280,8 @@ static void everybody_gets_everything_in_rank_order(void **state)
         choose_address();
         run_group(size, 32);
     }
+    choose_address();
+    run_group(CJ_MAX_RANKS, 32);
     /* More than a socket's buffers hold. */
     choose_address();
     run_group(3, 3000001);
@@ -944,6 +959,180 @@ static void a_port_that_is_taken_is_an_error(void **state)
     cji_default_net.close(NULL, listener);
 }
 
+/* Of the whole list at most as much as a message has room for. */
+static void missing_ranks_are_listed_shortly(void **state)
+{
+    static const struct {
+        int size;
+        const int32_t present[16];
+        const char *text;
+    } cases[] = {
+        {CJ_MAX_RANKS, {0}, "ranks 1 to 63 did not connect"},
+        {9, {3, 6}, "ranks 1, 2, 4, 5, 7, 8 did not connect"},
+        {9, {1, 7, 8}, "ranks 2 to 6 did not connect"},
+        {3, {1}, "rank 2 did not connect"},
+        {CJ_MAX_RANKS,
+         {12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45},
+         "ranks 1 to 11, 13, 14, 16, 17, 19, 20, 22, 23, 25, 26, ... did not"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct member coordinator;
+        int fds[16];
+        int count = 0;
+
+        choose_address();
+        begin_member(&coordinator, 0, cases[i].size);
+        coordinator.group->timeout = SHORT;
+        coordinator.group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+        spawn_member(&coordinator);
+        for (; cases[i].present[count] != 0; count++)
+            fds[count] = connect_client(&cases[i].present[count], 4);
+        join_member(&coordinator);
+        assert_int_equal(coordinator.status, CJ_TIMEOUT);
+        expect_text(coordinator.group->error.message, cases[i].text);
+        free_group(coordinator.group);
+        while (count > 0)
+            (void)close(fds[--count]);
+    }
+}
+
+/* C9: rank 0 knows of two ranks, rank 1 of three. Neither waits for ever. */
+static void groups_of_different_sizes_fail_in_time(void **state)
+{
+    struct member members[2];
+
+    (void)state;
+    choose_address();
+    for (int i = 0; i < 2; i++) {
+        begin_member(&members[i], i, 2 + i);
+        members[i].group->timeout = SHORT;
+        members[i].group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+        spawn_member(&members[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        join_member(&members[i]);
+    assert_int_equal(members[0].status, CJ_TIMEOUT);
+    assert_int_equal(members[0].group->error.peer, 1);
+    assert_int_equal(members[1].status, CJ_TIMEOUT);
+    assert_int_equal(members[1].group->error.peer, 0);
+    expect_text(members[1].group->error.message, "64 of 96 bytes");
+    expect_text(members[1].group->error.message, "the same device file");
+    for (int i = 0; i < 2; i++)
+        free_group(members[i].group);
+}
+
+/* C9, the other way: rank 0 waits for a rank that the others know nothing of.
+ */
+static void a_larger_group_than_its_ranks_know_fails_in_time(void **state)
+{
+    struct member members[2];
+
+    (void)state;
+    choose_address();
+    for (int i = 0; i < 2; i++) {
+        begin_member(&members[i], i, 3 - i);
+        members[i].group->timeout = SHORT;
+        members[i].group->deadline = cji_default_clock.now_ns(NULL) + SHORT;
+        spawn_member(&members[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        join_member(&members[i]);
+    assert_int_equal(members[0].status, CJ_TIMEOUT);
+    expect_text(members[0].group->error.message, "rank 2 did not connect");
+    assert_true(members[1].status == CJ_TIMEOUT ||
+                members[1].status == CJ_PEER_GONE);
+    for (int i = 0; i < 2; i++)
+        free_group(members[i].group);
+}
+
+/* A caller's own all-gather, and how it was called. */
+struct own_gather {
+    int calls;
+    int answer;
+    size_t bytes;
+};
+
+static int answer_gather(void *ctx, const void *mine, void *all, size_t bytes)
+{
+    struct own_gather *own = ctx;
+
+    own->calls++;
+    own->bytes = bytes;
+    for (size_t i = 0; i < 3; i++)
+        memcpy((char *)all + i * bytes, mine, bytes);
+    return own->answer;
+}
+
+static void a_callers_gather_takes_the_place_of_connections(void **state)
+{
+    struct own_gather own = {.answer = 0};
+    struct cj_group *group = new_group(2, 3, SHORT);
+    const int32_t mine = 77;
+    int32_t all[3] = {0};
+    int before = open_descriptors();
+
+    (void)state;
+    group->gather = (struct cj_gather){&own, answer_gather};
+    assert_int_equal(cji_side_open(group, NULL), CJ_OK);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(cji_side_gather(group, &mine, all, sizeof mine), CJ_OK);
+    assert_int_equal(own.calls, 1);
+    assert_int_equal(own.bytes, sizeof mine);
+    assert_int_equal(all[2], 77);
+    assert_int_equal(cji_side_gone(group), -1);
+    own.answer = -ECONNRESET;
+    assert_int_equal(cji_side_gather(group, &mine, all, sizeof mine),
+                     CJ_NETWORK);
+    assert_int_equal(group->error.err_no, ECONNRESET);
+    expect_text(group->error.message,
+                "the configuration brought failed: ECONN");
+    free_group(group);
+    group = new_group(0, 3, SHORT);
+    group->gather = (struct cj_gather){&own, answer_gather};
+    own.answer = 1;
+    assert_int_equal(cji_side_gather(group, &mine, all, sizeof mine),
+                     CJ_NETWORK);
+    assert_int_equal(group->error.err_no, 0);
+    free_group(group);
+}
+
+/* What the others have to connect to. */
+static void an_end_knows_its_own_address(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "::1"};
+
+    (void)state;
+    for (int i = 0; i < (has_ipv6() ? 2 : 1); i++) {
+        int64_t deadline = cji_default_clock.now_ns(NULL) + LONG;
+        int listener = cji_default_net.listen(NULL, hosts[i], 0);
+        uint16_t port = 0;
+        uint16_t other = 0;
+        char host[64];
+        int ends[2];
+
+        assert_true(listener >= 0);
+        assert_int_equal(cji_default_net.local_name(NULL, listener, host,
+                                                    sizeof host, &port),
+                         0);
+        assert_true(port > 0);
+        ends[0] = cji_default_net.connect(NULL, hosts[i], port, deadline);
+        ends[1] = cji_default_net.accept(NULL, listener, deadline);
+        for (int e = 0; e < 2; e++) {
+            assert_true(ends[e] >= 0);
+            assert_int_equal(cji_default_net.local_name(NULL, ends[e], host,
+                                                        sizeof host, &other),
+                             0);
+            assert_string_equal(host, hosts[i]);
+            cji_default_net.close(NULL, ends[e]);
+        }
+        cji_default_net.close(NULL, listener);
+        assert_true(cji_default_net.local_name(NULL, listener, host,
+                                               sizeof host, &other) < 0);
+    }
+}
+
 static void do_nothing(int number)
 {
     (void)number;
@@ -1057,6 +1246,11 @@ int main(void)
         cmocka_unit_test(a_coordinator_that_comes_late_is_waited_for),
         cmocka_unit_test(a_coordinator_that_never_comes_is_an_error),
         cmocka_unit_test(a_port_that_is_taken_is_an_error),
+        cmocka_unit_test(missing_ranks_are_listed_shortly),
+        cmocka_unit_test(groups_of_different_sizes_fail_in_time),
+        cmocka_unit_test(a_larger_group_than_its_ranks_know_fails_in_time),
+        cmocka_unit_test(a_callers_gather_takes_the_place_of_connections),
+        cmocka_unit_test(an_end_knows_its_own_address),
         cmocka_unit_test(signals_interrupt_nothing),
         cmocka_unit_test(a_closed_connection_raises_no_signal),
     };

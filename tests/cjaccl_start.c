@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -111,7 +113,7 @@ static const struct {
     {"create_qp", EBUSY, CJ_VERBS, CJ_STEP_CREATE_QP, "max_qp is 11"},
     {"create_qp", EOPNOTSUPP, CJ_UNSUPPORTED, CJ_STEP_CREATE_QP, "UC"},
     {"create_qp", ENOMEM, CJ_VERBS, CJ_STEP_CREATE_QP, "ENOMEM"},
-    {"depth", 127, CJ_VERBS, CJ_STEP_CREATE_QP, "depth 127"},
+    {"depth", 16, CJ_VERBS, CJ_STEP_CREATE_QP, "depth 16"},
     {"init", EINVAL, CJ_VERBS, CJ_STEP_INIT_QP, "EINVAL"},
     {"rtr", 22, CJ_VERBS, CJ_STEP_RTR, "cannot be reached"},
     {"rtr", 60, CJ_VERBS, CJ_STEP_RTR, "did not answer"},
@@ -582,6 +584,55 @@ static void a_start_may_take_60_seconds_where_nothing_else_is_said(void **state)
     expect_text(rank->error.message, "within 60 s");
 }
 
+/* In the child nothing is the group's any more but its memory. */
+static int try_in_child(struct rank *rank)
+{
+    int32_t value = 1;
+    int alive = rank->machine.alive;
+
+    if (cj_all_sum(rank->group, &value, &value, 1, CJ_INT32, &rank->error) !=
+        CJ_INVALID)
+        return 1;
+    if (strstr(rank->error.message, "forked") == NULL)
+        return 2;
+    if (cj_finalize(rank->group, &rank->error) != CJ_OK)
+        return 3;
+    return rank->machine.alive == alive && rank->machine.log[0] == '\0' ? 0 : 4;
+}
+
+static void add_up(struct rank *rank)
+{
+    int32_t value = rank->number;
+
+    rank->status =
+        cj_all_sum(rank->group, &value, &value, 1, CJ_INT32, &rank->error);
+    if (rank->status == CJ_OK && value != 3)
+        rank->status = 1;
+}
+
+static void a_forked_child_does_no_harm(void **state)
+{
+    (void)state;
+    ranks_init(&ranks, 3);
+    ranks_start(&ranks);
+    expect_all_ready();
+    for (int i = 0; i < 3; i++) {
+        int answer = -1;
+        pid_t child = fork();
+
+        if (child == 0)
+            _exit(try_in_child(&ranks.rank[i]));
+        assert_true(waitpid(child, &answer, 0) == child);
+        assert_true(WIFEXITED(answer));
+        assert_int_equal(WEXITSTATUS(answer), 0);
+    }
+    ranks_run(&ranks, add_up);
+    expect_all_ready();
+    ranks_finish(&ranks);
+    expect_all_ready();
+    expect_nothing_left();
+}
+
 static void a_group_of_one_needs_no_device(void **state)
 {
     const struct cj_config config = {.rank = 0, .size = 1};
@@ -634,6 +685,7 @@ int main(void)
         cmocka_unit_test(a_library_without_the_optional_symbols_will_do),
         cmocka_unit_test(
             a_start_may_take_60_seconds_where_nothing_else_is_said),
+        cmocka_unit_test(a_forked_child_does_no_harm),
         cmocka_unit_test(a_group_of_one_needs_no_device),
         cmocka_unit_test(every_number_has_words),
     };

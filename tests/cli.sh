@@ -119,7 +119,7 @@ expect 'fmt reads standard input' 0 '^run init' sh -c \
     "'$verbfault' fmt - <clean.scn"
 expect 'fmt --full shows the defaults' 0 '^cable 0:rdma_en2 1:rdma_en2' \
     "$verbfault" fmt --full clean.scn
-for list in subjects profiles verbs effects outcomes types; do
+for list in subjects profiles verbs effects outcomes types operations settings; do
     expect "list $list" 0 "^${list%s} " "$verbfault" list $list
 done
 

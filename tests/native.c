@@ -78,6 +78,31 @@ static void sums_of_every_type_are_exact(void **state)
         }
 }
 
+/* Not all revisions have all of them; those that they have are right. */
+static void operations_over_a_mesh_are_exact(void **state)
+{
+    static const char *const operations[] = {
+        "all_max int16 %d", "all_min float64 %d", "all_gather int32 %d",
+        "send bfloat16 %d 1 0", "sum_scatter float32 %d"};
+    static const int counts[] = {1, 1025, 40000};
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+            int length = snprintf(text, sizeof text,
+                                  "ranks 3 mesh\norder %zu\nrun init\nrun ", k);
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               operations[i], counts[k]);
+            snprintf(text + length, sizeof text - (size_t)length, "\n");
+            run(text);
+            if (strstr(result.rank[0].message, "this revision has no"))
+                assert_int_equal(result.outcome, SCN_ERROR);
+            else if (result.outcome != SCN_READY)
+                fail_msg("%s: %s\n%s", result.title,
+                         result.rank[result.worst].message, text);
+        }
+}
+
 /* Wires beside the first one run on threads. */
 static void rings_of_several_wires_work(void **state)
 {
@@ -198,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_library_has_a_reason),
         cmocka_unit_test(sums_of_every_type_are_exact),
+        cmocka_unit_test(operations_over_a_mesh_are_exact),
         cmocka_unit_test(rings_of_several_wires_work),
         cmocka_unit_test(a_refused_region_ends_in_the_reported_crash),
         cmocka_unit_test(exceptions_of_ranks_do_not_mix),

@@ -221,6 +221,29 @@ static const struct {
     {"device * a\ncell * 0 1 a\ncell * 1 0 a\ncable 0:a 1:a", true},
     {"rows 0 2", true},
     {"ranks 3 mesh\ncell * 0 1 rdma_en3\ncell * 0 2 rdma_en2", true},
+    {"ranks 1 mesh\nrun init\nrun all_sum bool 3", true},
+    {"setting * fallback sockets\nsetting 1 fallback none", true},
+    {"setting * backend sockets", true},
+    {"setting 0 backend sockets", false},
+    {"setting * backend sockets\nsetting 0 backend rdma", false},
+    {"ranks 3 mesh\nsetting * topology ring", true},
+    {"ranks 3 mesh\nsetting 2 topology ring", false},
+    {"ranks 3 ring 2\nsetting * topology mesh", true},
+    {"run init\nrun send int8 4 1 0", true},
+    {"run init\nrun send int8 4 1 1", false},
+    {"run init\nrun send int8 4 0 2", false},
+    {"run init\nrun send int8 4 2 0", false},
+    {"ranks 5 mesh\nrun init\nrun send int8 4 0 2", true},
+    {"ranks 5 mesh\nsetting * topology ring\nrun init\nrun send int8 4 0 2",
+     false},
+    {"ranks 5 mesh\nsetting * backend sockets\nrun init\nrun send int8 4 0 2",
+     false},
+    {"ranks 5 ring\nrun init\nrun send int8 4 0 4\nrun send int8 4 4 0", true},
+    {"ranks 5 ring\nrun init\nrun send int8 4 0 3", false},
+    {"ranks 5 ring\nsetting * topology mesh\nrun init\nrun send int8 4 0 3",
+     false},
+    {"late 0 30000\nlate 1 1", true},
+    {"late 0 30001", false},
     {"rows 0 3", false},
     {"fault 0 reg_mr 99999 exit", false},
     {"channel 0 silent 99", false},
@@ -258,6 +281,35 @@ static void sound_is_what_cannot_go_wrong(void **state)
 }
 
 /* The queue-pair limit of a profile is a fault that no statement names. */
+/* A ring of two ranks has two queue pairs on a device. */
+static void a_ring_of_two_needs_twice_the_queue_pairs(void **state)
+{
+    static const char *const rings[] = {"ranks 2 ring",
+                                        "setting * topology ring"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        must_parse(rings[i]);
+        for (uint32_t k = 0; k < vf_profile_thunderbolt.qp_limit / 2; k++)
+            scn_add(&scenario, SCN_RUN)->u.run.operation = SCN_INIT;
+        assert_true(scn_is_sound(&scenario));
+        scn_add(&scenario, SCN_RUN)->u.run.operation = SCN_INIT;
+        assert_false(scn_is_sound(&scenario));
+    }
+}
+
+static void a_setting_of_one_view_goes_before_all(void **state)
+{
+    (void)state;
+    must_parse("ranks 3 ring\nsetting 1 backend sockets\n"
+               "setting * backend rdma\nsetting * fallback sockets\n"
+               "setting 0 topology mesh");
+    assert_int_equal(scn_setting(&scenario, 0, SCN_SETTING_BACKEND), 0);
+    assert_int_equal(scn_setting(&scenario, 1, SCN_SETTING_BACKEND), 1);
+    assert_int_equal(scn_setting(&scenario, 2, SCN_SETTING_FALLBACK), 1);
+    assert_int_equal(scn_setting(&scenario, 0, SCN_SETTING_TOPOLOGY), SCN_MESH);
+    assert_int_equal(scn_setting(&scenario, 1, SCN_SETTING_TOPOLOGY), SCN_RING);
+}
+
 static void more_groups_than_the_profile_allows_are_not_sound(void **state)
 {
     (void)state;
@@ -296,6 +348,8 @@ int main(void)
         cmocka_unit_test(forms_are_stable),
         cmocka_unit_test(sound_is_what_cannot_go_wrong),
         cmocka_unit_test(more_groups_than_the_profile_allows_are_not_sound),
+        cmocka_unit_test(a_ring_of_two_needs_twice_the_queue_pairs),
+        cmocka_unit_test(a_setting_of_one_view_goes_before_all),
         cmocka_unit_test(without_faults_keeps_the_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,12 @@ static char text[1 << 16], other_text[1 << 16];
 static struct {
     bool kind[SCN_KIND_COUNT], verb[VF_VERB_COUNT], effect[VF_EFFECT_COUNT];
     bool pair[VF_VERB_COUNT][VF_EFFECT_COUNT];
-    bool type[SCN_TYPE_COUNT], operation[4], channel[3];
+    bool type[SCN_TYPE_COUNT], operation[SCN_OPERATION_COUNT], channel[3];
+    bool setting[SCN_SETTING_COUNT][2];
     bool ranks[SCN_RANKS_MAX + 1], wires[SCN_WIRES_MAX + 1];
     bool names[SCN_NAMES_MAX + 1], status[23];
     bool onward, late_call, all, ring, empty_name, absent, lacking;
+    bool in_place, end[SCN_RANKS_MAX], to_itself;
 } seen;
 
 static void look(const struct scn_statement *s)
@@ -39,6 +41,13 @@ static void look(const struct scn_statement *s)
     } else if (s->kind == SCN_RUN) {
         seen.operation[s->u.run.operation] = true;
         seen.type[s->u.run.type] = true;
+        seen.in_place |= s->u.run.in_place;
+        if (s->u.run.operation == SCN_SEND) {
+            seen.end[s->u.run.from] = seen.end[s->u.run.to] = true;
+            seen.to_itself |= s->u.run.from == s->u.run.to;
+        }
+    } else if (s->kind == SCN_SETTING) {
+        seen.setting[s->u.setting.what][s->u.setting.value] = true;
     } else if (s->kind == SCN_RANKS) {
         seen.ranks[s->u.ranks.count] = seen.wires[s->u.ranks.wires] = true;
         seen.ring |= s->u.ranks.topology == SCN_RING;
@@ -88,14 +97,18 @@ static void mutations_reach_every_word_of_the_language(void **state)
                                                     (enum vf_verb)verb));
     }
     all_true("type", seen.type, 0, SCN_TYPE_COUNT);
-    all_true("operation", seen.operation, 0, 4);
+    all_true("operation", seen.operation, 0, SCN_OPERATION_COUNT);
+    all_true("end of a send", seen.end, 0, SCN_RANKS_MAX);
+    for (int setting = 0; setting < SCN_SETTING_COUNT; setting++)
+        all_true("value of a setting", seen.setting[setting], 0, 2);
     all_true("channel", seen.channel, 0, 3);
-    all_true("ranks", seen.ranks, 2, SCN_RANKS_MAX + 1);
+    all_true("ranks", seen.ranks, 1, SCN_RANKS_MAX + 1);
     all_true("wires", seen.wires, 1, SCN_WIRES_MAX + 1);
     all_true("names", seen.names, 0, SCN_NAMES_MAX + 1);
     all_true("status", seen.status, 0, 23);
     assert_true(seen.onward && seen.late_call && seen.all && seen.ring &&
-                seen.empty_name && seen.absent && seen.lacking);
+                seen.empty_name && seen.absent && seen.lacking &&
+                seen.in_place && seen.to_itself);
 }
 
 static bool called[VF_VERB_COUNT];

@@ -29,11 +29,14 @@ static void fields_are_what_the_words_say(void **state)
                            "device 0 a max_mr=5 used_mr=4 port=down ipv4=no\n"
                            "run init\n"
                            "run all_sum bfloat16 4194304 # all of it\n"
-                           "coordinator 2 [::1]:9000",
+                           "coordinator 2 [::1]:9000\n"
+                           "setting * fallback sockets\n"
+                           "run sum_scatter complex64 524288 in-place\n"
+                           "run send bool 7 2 0",
                            &error),
                      0);
     const struct scn_statement *s = scenario.statements;
-    assert_int_equal(scenario.count, 8);
+    assert_int_equal(scenario.count, 11);
     assert_int_equal(s[0].u.ranks.count, 3);
     assert_int_equal(s[1].rank, 2);
     assert_int_equal(s[1].u.fault.verb, VF_VERB_poll_cq);
@@ -54,6 +57,15 @@ static void fields_are_what_the_words_say(void **state)
     assert_string_equal(s[7].u.text.word, "[::1]:9000");
     assert_int_equal(s[7].line, 8);
     assert_int_equal(s[7].column, 1);
+    assert_int_equal(s[8].rank, SCN_ALL);
+    assert_int_equal(s[8].u.setting.what, SCN_SETTING_FALLBACK);
+    assert_int_equal(s[8].u.setting.value, 1);
+    assert_int_equal(s[9].u.run.operation, SCN_SUM_SCATTER);
+    assert_int_equal(s[9].u.run.count, 524288);
+    assert_true(s[9].u.run.in_place && !s[6].u.run.in_place);
+    assert_int_equal(s[10].u.run.operation, SCN_SEND);
+    assert_int_equal(s[10].u.run.from, 2);
+    assert_int_equal(s[10].u.run.to, 0);
 }
 
 static void line_ends_and_spaces_do_not_matter(void **state)
@@ -112,7 +124,8 @@ static const struct golden {
     {"fault 0 reg_mr", 1, 15,
      "something is missing: fault RANK VERB NTH[+] EFFECT [VALUE]"},
     {"stray dog", 1, 7, "too many words: stray"},
-    {"ranks 9 mesh", 1, 7, "number of ranks out of range: from 2 to 8"},
+    {"ranks 9 mesh", 1, 7, "number of ranks out of range: from 1 to 8"},
+    {"ranks 1 ring", 1, 7, "number of ranks out of range: from 2 to 8"},
     {"ranks 2 mesh 2", 1, 14, "a mesh has no number of wires"},
     {"ranks 2 ring 5", 1, 14, "wires out of range: from 1 to 4"},
     {"ranks 2 mesh\nranks 2 mesh", 2, 1,
@@ -125,6 +138,35 @@ static const struct golden {
     {"run init\nrun finalize\nrun barrier", 3, 5,
      "there is no group; `run init` makes one"},
     {"run init 1", 1, 10, "nothing comes behind init"},
+    {"run barrier int8 4 0 1", 1, 13, "nothing comes behind barrier"},
+    {"run all_sum int8", 1, 17, "expected run all_sum TYPE COUNT"},
+    {"run init\nrun all_max int8 4 inplace", 2, 20,
+     "expected in-place, or nothing"},
+    {"run init\nrun all_max int8 4 in-place in-place", 2, 29,
+     "nothing comes behind in-place"},
+    {"run init\nrun all_gather int8 524289", 2, 21,
+     "count out of range: from 0 to 524288"},
+    {"run all_gathr int8 1", 1, 5,
+     "unknown operation \"all_gathr\"; did you mean all_gather?"},
+    {"run init\nrun send int8 4 0", 2, 18,
+     "expected run send TYPE COUNT FROM TO"},
+    {"run init\nrun send int8 4 0 *", 2, 19, "one rank is needed here, not *"},
+    {"run init\nrun send int8 4 8 0", 2, 17, "rank out of range: from 0 to 7"},
+    {"setting * fallbck sockets", 1, 11,
+     "unknown setting \"fallbck\"; did you mean fallback?"},
+    {"setting 0 backend tcp", 1, 19,
+     "unknown backend \"tcp\"; one of rdma, sockets"},
+    {"setting 0 topology", 1, 19,
+     "something is missing: setting VIEW topology|backend|fallback VALUE"},
+    {"late 0 0", 1, 8, "milliseconds out of range: from 1 to 3600000"},
+    {"late * 5", 1, 6, "one rank is needed here, not *"},
+    {"late 1 5\nlate 1 6", 2, 6, "this rank is late already (line 1)"},
+    {"setting 2 topology ring", 1, 9,
+     "rank 2 does not exist; there are 2 ranks"},
+    {"setting 0 backend rdma\nsetting 0 backend rdma", 2, 11,
+     "this setting of this view is given already (line 1)"},
+    {"peer 1 sends\nsetting 1 backend rdma", 2, 9,
+     "this rank is a hostile peer and runs nothing (line 1)"},
     {"device 0 a prt=down", 1, 12, "unknown key \"prt\"; did you mean port?"},
     {"device 0 a port=low", 1, 12, "expected down or up"},
     {"device 0 a max_mr=1000001", 1, 12, "out of range: from 0 to 1000000"},

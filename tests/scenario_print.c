@@ -71,7 +71,12 @@ static void every_statement_has_one_spelling(void **state)
         "fault 1 poll_cq 2 return -0001\nfault 1 dereg_mr 1 errno 4000\n"
         "channel 1 garble 3\nchannel 0 close 0\n"
         "peer 2 sends 0102 03 04050a 0B\nstray\nstray\norder 0\nrun init\n"
-        "run barrier\nrun finalize\nexpect a.b-1 hang \"a # b\"\n",
+        "run barrier\nrun  all_max int8 +04 in-place\n"
+        "run all_min bool 00\nrun all_gather float16 1\t in-place\n"
+        "run sum_scatter int64 2\nrun send uint8 3 01 00\n"
+        "setting 1 topology  ring\nsetting * backend sockets\n"
+        "setting * fallback none\nlate 0 00700\n"
+        "run finalize\nexpect a.b-1 hang \"a # b\"\n",
         "profile ideal\nranks 3 ring\n"
         "device 1 a ipv4=no max_mr=7 used_mr=1 used_pd=0\n"
         "nodevices 2 ENOENT\nnodevices 0 4000\ncell * 0 1 rdma_en3 \"\" x\n"
@@ -83,7 +88,12 @@ static void every_statement_has_one_spelling(void **state)
         "fault 1 poll_cq 2 return -1\nfault 1 dereg_mr 1 errno 4000\n"
         "channel 1 garble 3\nchannel 0 close 0\n"
         "peer 2 sends 01020304 050a0b\nstray\nstray\norder 0\nrun init\n"
-        "run barrier\nrun finalize\nexpect a.b-1 hang \"a # b\"\n");
+        "run barrier\nrun all_max int8 4 in-place\n"
+        "run all_min bool 0\nrun all_gather float16 1 in-place\n"
+        "run sum_scatter int64 2\nrun send uint8 3 1 0\n"
+        "setting 1 topology ring\nsetting * backend sockets\n"
+        "setting * fallback none\nlate 0 700\n"
+        "run finalize\nexpect a.b-1 hang \"a # b\"\n");
 }
 
 static void a_small_room_is_not_overrun(void **state)

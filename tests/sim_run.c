@@ -39,16 +39,13 @@ static int nothing(struct sim_rank *rank, void *group,
     return 0;
 }
 
-static int no_sum(struct sim_rank *rank, void *group, const void *input,
-                  void *output, size_t count, enum scn_type type,
-                  struct sim_failure *failure)
+static int no_operation(struct sim_rank *rank, void *group,
+                        const struct sim_operation *operation,
+                        struct sim_failure *failure)
 {
     (void)rank;
     (void)group;
-    (void)input;
-    (void)output;
-    (void)count;
-    (void)type;
+    (void)operation;
     (void)failure;
     return 0;
 }
@@ -60,7 +57,7 @@ static void with_init(int (*init)(struct sim_rank *, void **,
     struct sim_subject subject = {.name = "test",
                                   .about = "",
                                   .init = init,
-                                  .all_sum = no_sum,
+                                  .operate = no_operation,
                                   .barrier = nothing,
                                   .finalize = nothing};
     run_subject(&subject, text);
@@ -125,6 +122,32 @@ static void a_spin_is_found(void **state)
     (void)state;
     with_init(tick_for_ever, plain);
     assert_int_equal(result.outcome, SCN_SPIN);
+}
+
+/* Both ranks report when they began, twice. */
+static int report_time(struct sim_rank *rank, void **group,
+                       struct sim_failure *failure)
+{
+    static int64_t first[2];
+    int number = sim_rank_number(rank);
+    if (sim_now(rank) < 5 * SECOND) { /* the first start */
+        first[number] = sim_now(rank);
+        *group = rank;
+        sim_sleep(rank, 5 * SECOND);
+        return 0;
+    }
+    snprintf(failure->message, sizeof failure->message, "%lld %lld",
+             (long long)(first[number] / SECOND),
+             (long long)(sim_now(rank) / SECOND));
+    return -1;
+}
+
+static void a_late_rank_is_late_once(void **state)
+{
+    (void)state;
+    with_init(report_time, "late 1 3000\nrun init\nrun init\n");
+    assert_string_equal(result.rank[0].message, "0 8");
+    assert_string_equal(result.rank[1].message, "3 8");
 }
 
 /* ---- sockets ---------------------------------------------------------------
@@ -278,6 +301,92 @@ static void closing_an_old_end_leaves_the_next_connection_alone(void **state)
     assert_string_equal(result.rank[0].message, "1 1");
 }
 
+/* Rank 1 listens twice at port 0 of its address; rank 0 fills the first
+ * connection up and reports how much it took, then how a reader makes room. */
+static struct {
+    int ports[2];
+    char host[32];
+} listening;
+
+static int send_much(struct sim_rank *rank)
+{
+    static char bytes[100000];
+    char address[64];
+    long first, full, again;
+    int end;
+    while (listening.ports[1] == 0)
+        sim_sleep(rank, SECOND);
+    snprintf(address, sizeof address, "%s:%d", listening.host,
+             listening.ports[0]);
+    end = sim_connect(rank, address, SIM_FOREVER);
+    first = sim_send_some(rank, end, bytes, sizeof bytes, SIM_FOREVER);
+    full = sim_send_some(rank, end, bytes, sizeof bytes, 0);
+    again = sim_send_some(rank, end, bytes, sizeof bytes, SIM_FOREVER);
+    sim_close(rank, end);
+    return first == 65536 && full == -ETIMEDOUT && again == 1000;
+}
+
+static int fill_up(struct sim_rank *rank, void **group,
+                   struct sim_failure *failure)
+{
+    char bytes[1000];
+    int ends[3];
+    (void)group;
+    if (sim_rank_number(rank) == 0) {
+        snprintf(failure->message, sizeof failure->message, "%s",
+                 send_much(rank) ? "right" : "wrong");
+        return -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        ends[i] = sim_listen(rank, "10.0.0.2:0");
+        listening.ports[i] = sim_socket_port(rank, ends[i]);
+    }
+    snprintf(listening.host, sizeof listening.host, "%s",
+             sim_rank_address(rank));
+    ends[2] = sim_accept(rank, ends[0], SIM_FOREVER);
+    sim_sleep(rank, SECOND);
+    sim_recv(rank, ends[2], bytes, sizeof bytes, SIM_FOREVER);
+    sim_wait(rank, sim_now(rank) + SECOND, "the last bytes");
+    for (int i = 0; i < 3; i++)
+        sim_close(rank, ends[i]);
+    return 0;
+}
+
+static void a_full_connection_takes_no_more_until_somebody_reads(void **state)
+{
+    (void)state;
+    memset(&listening, 0, sizeof listening);
+    with_init(fill_up, plain);
+    assert_string_equal(result.rank[0].message, "right");
+    assert_int_equal(result.outcome, SCN_ERROR); /* and no leak */
+    assert_string_equal(listening.host, "10.0.0.2");
+    assert_true(listening.ports[0] > 0 && listening.ports[1] > 0 &&
+                listening.ports[0] != listening.ports[1]);
+}
+
+static int report_settings(struct sim_rank *rank, void **group,
+                           struct sim_failure *failure)
+{
+    (void)group;
+    snprintf(failure->message, sizeof failure->message, "%d%d%d",
+             sim_rank_prefers_ring(rank),
+             sim_rank_setting(rank, SCN_SETTING_BACKEND),
+             sim_rank_setting(rank, SCN_SETTING_FALLBACK));
+    return -1;
+}
+
+static void a_rank_is_told_its_settings(void **state)
+{
+    (void)state;
+    with_init(report_settings, "ranks 3 ring\nsetting 0 topology mesh\n"
+                               "setting * fallback sockets\n"
+                               "setting 1 backend sockets\n"
+                               "setting 2 fallback none\nrun init\n");
+    assert_string_equal(result.rank[0].message, "001");
+    assert_string_equal(result.rank[1].message, "111");
+    assert_string_equal(result.rank[2].message, "100");
+}
+
 /* ---- memory ----------------------------------------------------------------
  */
 
@@ -373,16 +482,15 @@ static int start_nothing(struct sim_rank *rank, void **group,
 }
 
 static int sum_in_the_wrong_place(struct sim_rank *rank, void *group,
-                                  const void *input, void *output, size_t count,
-                                  enum scn_type type,
+                                  const struct sim_operation *operation,
                                   struct sim_failure *failure)
 {
-    int32_t *out = output;
+    int32_t *out = operation->output;
+    size_t count = operation->count;
     int goal = data.arrived / 2 * 2 + 2;
     (void)group;
-    (void)type;
     (void)failure;
-    memcpy(data.input[sim_rank_number(rank)], input, count * 4);
+    memcpy(data.input[sim_rank_number(rank)], operation->input, count * 4);
     data.arrived++;
     /* Whoever comes last adds up, before anybody can go on. */
     for (size_t i = 0; data.arrived == goal && i < count; i++)
@@ -400,7 +508,7 @@ static void sums(int shift, bool stale, enum scn_outcome outcome)
     struct sim_subject subject = {.name = "test",
                                   .about = "",
                                   .init = start_nothing,
-                                  .all_sum = sum_in_the_wrong_place,
+                                  .operate = sum_in_the_wrong_place,
                                   .barrier = nothing,
                                   .finalize = nothing};
     data.arrived = 0;
@@ -474,7 +582,7 @@ static void the_same_scenario_gives_the_same_trace(void **state)
     (void)state;
     scn_random_seed(&random, 7);
     for (int i = 0; i < 600; i++) {
-        const struct sim_subject *subject = sim_subject_at(i % 4);
+        const struct sim_subject *subject = sim_subject_at(i % 5);
         scenario.count = other.count = 0;
         for (int k = 0; k < 6; k++) {
             scn_mutate(&scenario, &random);
@@ -532,7 +640,7 @@ static void isolated(int (*init)(struct sim_rank *, void **,
     struct sim_subject subject = {.name = "test",
                                   .about = "",
                                   .init = init,
-                                  .all_sum = no_sum,
+                                  .operate = no_operation,
                                   .barrier = nothing,
                                   .finalize = nothing};
     struct sim_options options = {.subject = &subject};
@@ -572,12 +680,15 @@ int main(void)
         cmocka_unit_test(ten_minutes_pass_at_once),
         cmocka_unit_test(a_hang_is_found_and_says_what_it_waits_for),
         cmocka_unit_test(a_spin_is_found),
+        cmocka_unit_test(a_late_rank_is_late_once),
         cmocka_unit_test(what_is_sent_arrives),
         cmocka_unit_test(a_channel_closes_at_every_byte),
         cmocka_unit_test(a_channel_falls_silent_at_every_byte),
         cmocka_unit_test(one_byte_is_garbled_and_no_other),
         cmocka_unit_test(a_stray_comes_first_and_a_hostile_peer_says_its_bytes),
         cmocka_unit_test(closing_an_old_end_leaves_the_next_connection_alone),
+        cmocka_unit_test(a_full_connection_takes_no_more_until_somebody_reads),
+        cmocka_unit_test(a_rank_is_told_its_settings),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(what_is_left_is_a_leak),
         cmocka_unit_test(memory_is_the_same_whatever_ran_before),

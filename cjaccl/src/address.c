@@ -48,14 +48,14 @@ const char *cji_address_parse(struct cji_address *address, const char *text)
 
     if (colon == NULL)
         return "has a \"[\" without a \"]\"";
+    if (*text != '[' && *colon == ':' && strchr(colon + 1, ':') != NULL)
+        return "has more than one colon (an IPv6 address needs brackets)";
     if (length == 0)
         return "has no address before its port";
     if (length >= sizeof address->host)
         return "is too long";
     if (*colon != ':')
         return "has no port";
-    if (*text != '[' && strchr(colon + 1, ':') != NULL)
-        return "has more than one colon (an IPv6 address needs brackets)";
     if (parse_port(colon + 1, &address->port) != 0)
         return "has no port from 1 to 65535";
     memcpy(address->host, host, length);

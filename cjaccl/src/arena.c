@@ -1,12 +1,22 @@
 #include "arena.h"
 
+#include "engine.h"
 #include "error.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Apple silicon's page, and the alignment its driver wants (TN3205). */
 #define LEAST_ALIGNMENT ((size_t)16384)
+
+/* A note of the largest mesh. */
+#define NOTE_SIZE ((size_t)256)
+
+static size_t note_size(const struct cj_group *group)
+{
+    return group->whole ? cji_slot_size(group) : NOTE_SIZE;
+}
 
 static size_t alignment(void)
 {
@@ -15,28 +25,32 @@ static size_t alignment(void)
     return page > (long)LEAST_ALIGNMENT ? (size_t)page : LEAST_ALIGNMENT;
 }
 
-static void hand_out_slots(struct cj_group *group)
+/* Gives a link its slots, in the order in which they are used. */
+static unsigned char *hand_out(const struct cj_group *group,
+                               struct cji_link *link, unsigned char *next)
 {
-    unsigned char *next = group->arena;
+    struct cji_traffic *traffic = &link->traffic;
+    size_t size = cji_slot_size(group);
 
-    for (int peer = 0; peer < group->size; peer++) {
-        struct cji_connection *connection = &group->connections[peer];
-
-        if (peer == group->rank)
-            continue;
-        for (int i = 0; i < CJI_SLOTS; i++, next += CJI_SLOT_SIZE)
-            connection->send_slot[i] = next;
-        for (int i = 0; i < CJI_SLOTS; i++, next += CJI_SLOT_SIZE)
-            connection->recv_slot[i] = next;
-    }
+    memset(traffic, 0, sizeof *traffic);
+    traffic->send_slots = cji_send_slots(group);
+    traffic->recv_slots = cji_recv_slots(group);
+    for (int i = 0; i < traffic->send_slots; i++, next += size)
+        traffic->send[i].data = next;
+    for (int i = 0; i < traffic->recv_slots; i++, next += size)
+        traffic->recv[i].data = next;
+    return next;
 }
 
 int cji_arena_alloc(struct cj_group *group)
 {
-    size_t peers = (size_t)group->size - 1;
+    size_t slots = (size_t)(cji_send_slots(group) + cji_recv_slots(group));
+    size_t links = (size_t)group->link_count;
+    unsigned char *next;
 
     group->step = CJ_STEP_ARENA;
-    group->arena_size = peers * 2 * CJI_SLOTS * CJI_SLOT_SIZE;
+    group->arena_size =
+        links * slots * cji_slot_size(group) + links * note_size(group);
     group->arena = group->allocator.alloc(group->allocator.ctx, alignment(),
                                           group->arena_size);
     if (group->arena == NULL)
@@ -44,7 +58,11 @@ int cji_arena_alloc(struct cj_group *group)
                         "no memory for the %zu KiB of buffers that a group of "
                         "%d ranks needs",
                         group->arena_size / 1024, group->size);
-    hand_out_slots(group);
+    next = group->arena;
+    for (int i = 0; i < group->link_count; i++)
+        next = hand_out(group, &group->links[i], next);
+    for (int i = 0; i < group->link_count; i++, next += note_size(group))
+        group->links[i].traffic.note.data = next;
     return CJ_OK;
 }
 
@@ -63,11 +81,11 @@ int cji_arena_register(struct cj_group *group)
         if (device->mr == NULL)
             return cji_fail(
                 group, CJ_VERBS, cji_about_device(device->name, errno),
-                "device %s cannot register %zu KiB of memory: %s; this group "
-                "asks for 1 region, and the device allows %s to all processes "
-                "together: end the others that use it, and on Linux look at "
-                "ulimit -l",
-                device->name, group->arena_size / 1024,
+                "device %s: registering %.1f MiB failed: %s; this group asks "
+                "for 1 region, and the device allows %s to all processes "
+                "together: another process may hold the rest, and on Linux "
+                "look at ulimit -l",
+                device->name, (double)group->arena_size / (1024 * 1024),
                 cji_errno_text(errno).text,
                 cji_limit_text(device->max_mr).text);
     }

@@ -2,10 +2,11 @@
  * The arena: all buffers of a group, in one piece of page-aligned memory that
  * each device has one region for.
  *
- * A peer has 2 slots to send from and 2 to receive into, each as large as the
- * largest message. A smaller message uses the start of its slot, so a small
- * operation touches few pages. What is sent to all peers alike is sent from the
- * first peer's slots: that is why a region covers the whole arena.
+ * A link has some slots to send from and some to receive into (engine.h), each
+ * as large as the largest message. A smaller message uses the start of its
+ * slot, so a small operation touches few pages. What is sent to all peers alike
+ * is sent from the first one's slots: that is why a region covers the whole
+ * arena.
  *
  * JACCL registers a buffer per message size, copy, peer and domain (64 regions
  * for two ranks). Devices allow about 100, and all processes share them.
@@ -15,7 +16,10 @@
 
 #include "group.h"
 
-/* Allocates the memory, untouched, and hands out the slots. */
+/*
+ * Allocates the memory, untouched, and hands out the slots. Needs the group's
+ * wire, and cji_engine_check().
+ */
 int cji_arena_alloc(struct cj_group *group);
 
 /* One region per device. */

@@ -1,15 +1,18 @@
-#include "completion.h"
+/* Completions: each is checked, and belongs to something that was posted. */
+#include "engine.h"
 
 #include "error.h"
 #include "side.h"
+#include "transport.h"
 
-/* No more can be outstanding at one peer. */
-#define COMPLETIONS (2 * CJI_SLOTS)
+/* Taken at a time. */
+#define COMPLETIONS 4
 
 /* A peer that is through may leave before its last message is here. */
 #define FAREWELL_NS ((int64_t)250000000)
 
-static int fail_status(struct cj_group *group, int peer, int status)
+static int fail_status(struct cj_group *group, const struct cji_link *link,
+                       int status)
 {
     const char *advice = "the cable or the peer's queue pair may be gone";
 
@@ -18,58 +21,85 @@ static int fail_status(struct cj_group *group, int peer, int status)
                  "count and type, and systems that use the same sizes";
     else if (status == IBV_WC_WR_FLUSH_ERR)
         advice = "its queue pair has failed: see the errors of the other ranks";
-    return cji_fail(group, CJ_COMPLETION, cji_about_link(group, peer, 0),
-                    "%s: device %s completed work for rank %d with an error: "
-                    "%s; %s",
-                    cj_strstep(group->step),
-                    group->connections[peer].device->name, peer,
-                    cji_wc_status_text(status).text, advice);
+    return cji_fail(group, CJ_COMPLETION, cji_about_link(link, 0),
+                    "%s: work for rank %d%s completed with an error: %s; %s",
+                    cj_strstep(group->step), link->peer,
+                    cji_on_device(link).text, cji_wc_status_text(status).text,
+                    advice);
 }
 
-static int fail_garbled(struct cj_group *group, int peer, const char *what)
+static int fail_garbled(struct cj_group *group, const struct cji_link *link,
+                        const char *what)
 {
-    return cji_fail(group, CJ_COMPLETION, cji_about_link(group, peer, 0),
+    return cji_fail(group, CJ_COMPLETION, cji_about_link(link, 0),
                     "%s: device %s %s of rank %d: its driver is out of order, "
                     "and the data cannot be trusted",
                     cj_strstep(group->step),
-                    group->connections[peer].device->name, what, peer);
+                    link->device == NULL ? "(none)" : link->device->name, what,
+                    link->peer);
 }
 
-static struct cji_work *find_work(struct cji_work works[CJI_SLOTS], uint64_t id)
+static struct cji_slot *find_slot(struct cji_slot *slots, int count,
+                                  uint64_t id)
 {
-    for (int slot = 0; slot < CJI_SLOTS; slot++) {
-        if (works[slot].posted && works[slot].id == id)
-            return &works[slot];
+    for (int i = 0; i < count; i++) {
+        if (slots[i].posted && slots[i].id == id)
+            return &slots[i];
     }
     return NULL;
 }
 
-static int take(struct cj_group *group, int peer, const struct ibv_wc *wc)
+/* The oldest receive that is not complete is nearly always the one. */
+static struct cji_slot *find_receive(struct cji_traffic *traffic, uint64_t id)
 {
-    struct cji_connection *connection = &group->connections[peer];
-    struct cji_work *send;
-    struct cji_work *recv;
+    struct cji_slot *next =
+        &traffic->recv[traffic->posted_slot[traffic->seen % CJI_RING]];
+
+    if (next->posted && next->id == id)
+        return next;
+    return find_slot(traffic->recv, traffic->recv_slots, id);
+}
+
+static bool take_send(struct cji_traffic *traffic, uint64_t id)
+{
+    struct cji_slot *slot = find_slot(traffic->send, traffic->send_slots, id);
+
+    if (slot != NULL) {
+        slot->posted = false;
+        traffic->flow_done++;
+        return true;
+    }
+    if (!traffic->note.posted || traffic->note.id != id)
+        return false;
+    traffic->note.posted = false;
+    return true;
+}
+
+static int take(struct cj_group *group, struct cji_link *link,
+                const struct ibv_wc *wc)
+{
+    struct cji_slot *slot;
 
     if (wc->status != IBV_WC_SUCCESS)
-        return fail_status(group, peer, (int)wc->status);
-    send = find_work(connection->send_work, wc->wr_id);
-    recv = find_work(connection->recv_work, wc->wr_id);
-    if (send == NULL && recv == NULL)
-        return fail_garbled(group, peer,
+        return fail_status(group, link, (int)wc->status);
+    slot = find_receive(&link->traffic, wc->wr_id);
+    if (slot == NULL && take_send(&link->traffic, wc->wr_id))
+        return CJ_OK;
+    if (slot == NULL)
+        return fail_garbled(group, link,
                             "completed work that is not outstanding at the "
                             "queue pair");
-    if (recv != NULL && wc->byte_len != recv->length)
-        return fail_garbled(group, peer,
+    if (wc->byte_len > slot->length ||
+        (!cji_has_trailers(group) && wc->byte_len != slot->length))
+        return fail_garbled(group, link,
                             "delivered a message of the wrong length");
-    if (send != NULL)
-        send->posted = false;
-    else
-        recv->posted = false;
+    slot->length = wc->byte_len;
+    slot->posted = false;
     return CJ_OK;
 }
 
-/* Takes what the peer's completion queue holds: how much, or a status. */
-static int poll_peer(struct cj_group *group, int peer)
+/* Takes what the link's completions are: how many, or a status. */
+static int poll_link(struct cj_group *group, struct cji_link *link)
 {
     struct ibv_wc completions[COMPLETIONS];
     int n;
@@ -78,16 +108,24 @@ static int poll_peer(struct cj_group *group, int peer)
     for (int i = 0; i < COMPLETIONS; i++) {
         completions[i].wr_id = 0;
         completions[i].status = IBV_WC_SUCCESS;
+        completions[i].byte_len = 0;
     }
-    n = ibv_poll_cq(group->connections[peer].cq, COMPLETIONS, completions);
+    n = group->transport->poll(group, link, COMPLETIONS, completions);
+    if (n == 0)
+        return 0;
+    /* A transport may have said more already. */
+    if (n < 0 && group->error.code != CJ_OK)
+        return group->error.code;
     if (n < 0 || n > COMPLETIONS)
-        return fail_garbled(group, peer, "cannot read the completion queue");
+        return fail_garbled(group, link, "cannot read the completion queue");
     for (int i = 0; i < n; i++) {
-        int status = take(group, peer, &completions[i]);
+        int status = take(group, link, &completions[i]);
 
         if (status != CJ_OK)
             return status;
     }
+    if (cji_receives_look(group, link) != CJ_OK)
+        return group->error.code;
     return n;
 }
 
@@ -95,12 +133,13 @@ static int poll_all(struct cj_group *group)
 {
     int count = 0;
 
-    for (int peer = 0; peer < group->size; peer++) {
+    for (int i = 0; i < group->link_count; i++) {
+        struct cji_link *link = &group->links[i];
         int n;
 
-        if (peer == group->rank)
+        if (link->traffic.send_flow == NULL && link->traffic.recv_flow == NULL)
             continue;
-        n = poll_peer(group, peer);
+        n = poll_link(group, link);
         if (n < 0)
             return n;
         count += n;
@@ -108,39 +147,34 @@ static int poll_all(struct cj_group *group)
     return count;
 }
 
-static bool is_outstanding(const struct cji_work works[CJI_SLOTS])
-{
-    for (int slot = 0; slot < CJI_SLOTS; slot++) {
-        if (works[slot].posted)
-            return true;
-    }
-    return false;
-}
-
-static int fail_timeout(struct cj_group *group)
+static int fail_timeout(struct cj_group *group,
+                        const struct cji_operation *operation)
 {
     double seconds = (double)group->timeout / 1e9;
     const char *step = cj_strstep(group->step);
 
-    for (int peer = 0; peer < group->size; peer++) {
-        const struct cji_connection *connection = &group->connections[peer];
+    for (int i = 0; i < operation->flow_count; i++) {
+        const struct cji_flow *flow = &operation->flows[i];
+        const struct cji_link *link = flow->links[0];
 
-        if (peer != group->rank && is_outstanding(connection->recv_work))
-            return cji_fail(group, CJ_TIMEOUT, cji_about_link(group, peer, 0),
-                            "%s: nothing came from rank %d on device %s within "
-                            "%.3g s: is it still running, and does it make the "
-                            "same calls?",
-                            step, peer, connection->device->name, seconds);
+        if (flow->receives && flow->arrived < flow->messages)
+            return cji_fail(group, CJ_TIMEOUT, cji_about_link(link, 0),
+                            "%s: nothing came from rank %d%s within %.3g s: is "
+                            "it still running, and does it make the same "
+                            "calls?",
+                            step, link->peer, cji_on_device(link).text,
+                            seconds);
     }
-    for (int peer = 0; peer < group->size; peer++) {
-        const struct cji_connection *connection = &group->connections[peer];
+    for (int i = 0; i < group->link_count; i++) {
+        const struct cji_link *link = &group->links[i];
+        const struct cji_flow *flow = link->traffic.send_flow;
 
-        if (peer != group->rank && is_outstanding(connection->send_work))
-            return cji_fail(group, CJ_TIMEOUT, cji_about_link(group, peer, 0),
-                            "%s: rank %d took nothing from device %s within "
-                            "%.3g s: is it still running, and does it make the "
-                            "same calls?",
-                            step, peer, connection->device->name, seconds);
+        if (flow != NULL && link->traffic.flow_done < flow->messages)
+            return cji_fail(group, CJ_TIMEOUT, cji_about_link(link, 0),
+                            "%s: rank %d took nothing%s within %.3g s: is it "
+                            "still running, and does it make the same calls?",
+                            step, link->peer, cji_on_device(link).text,
+                            seconds);
     }
     return cji_fail(group, CJ_TIMEOUT, cji_about_none(0),
                     "%s: not finished within %.3g s", step, seconds);
@@ -171,28 +205,66 @@ static bool look_around(struct cj_group *group, struct watch *watch)
  * The time is over. This rank may have been stopped for all of it, and what it
  * waits for be here: one more look.
  */
-static int poll_at_last(struct cj_group *group, const struct watch *watch)
+static int poll_at_last(struct cj_group *group,
+                        const struct cji_operation *operation,
+                        const struct watch *watch)
 {
     int n = poll_all(group);
 
     if (n != 0)
         return n < 0 ? n : CJ_OK;
-    return watch->gone < 0 ? fail_timeout(group)
+    return watch->gone < 0 ? fail_timeout(group, operation)
                            : cji_side_fail_gone(group, watch->gone, 0);
 }
 
-int cji_await_completion(struct cj_group *group)
+/*
+ * There is nothing to do: time for what is not urgent. The receives are posted
+ * again, the peers told of those that they wait for, and the clock is read.
+ */
+static int prepare_to_wait(struct cj_group *group, struct watch *watch)
 {
-    struct watch watch = {.gone = -1, .until = group->deadline};
+    int status = CJ_OK;
+
+    for (int i = 0; cji_has_credits(group) && i < group->link_count; i++) {
+        struct cji_link *link = &group->links[i];
+
+        if (link->traffic.recv_flow == NULL && link->traffic.send_flow == NULL)
+            continue;
+        status = cji_receives_repost(group, link);
+        if (status == CJ_OK)
+            status = cji_note_post(group, link);
+        if (status != CJ_OK)
+            return status;
+    }
+    if (group->deadline == CJI_LATER)
+        cji_begin(group, group->step, group->timeout);
+    watch->until = group->deadline;
+    return CJ_OK;
+}
+
+/* Whether to look around before the next poll. */
+static bool idle(struct cj_group *group, int64_t until, unsigned round)
+{
+    if (group->transport->idle != NULL)
+        return group->transport->idle(group, until, round) != 0;
+    return group->clock.idle(group->clock.ctx, until, round) != 0;
+}
+
+int cji_await_completion(struct cj_group *group,
+                         const struct cji_operation *operation)
+{
+    struct watch watch = {.gone = -1};
 
     for (unsigned round = 0;; round++) {
         int n = poll_all(group);
 
         if (n != 0)
             return n < 0 ? n : CJ_OK;
-        if (group->clock.idle(group->clock.ctx, watch.until, round) == 0)
+        if (round == 0 && prepare_to_wait(group, &watch) != CJ_OK)
+            return group->error.code;
+        if (!idle(group, watch.until, round))
             continue;
         if (!look_around(group, &watch))
-            return poll_at_last(group, &watch);
+            return poll_at_last(group, operation, &watch);
     }
 }

@@ -13,15 +13,10 @@ static int invalid(struct cj_error *error, const struct cj_config *config,
                           cji_about_none(0), "the configuration %s", what);
 }
 
-static const struct cj_cell *cell_of(const struct cj_config *config, int row,
-                                     int column)
+const char *cji_config_device(const struct cj_config *config, int peer,
+                              int wire)
 {
-    return &config->cells[row * config->size + column];
-}
-
-const char *cji_config_device(const struct cj_config *config, int peer)
-{
-    return cell_of(config, config->rank, peer)->names[0];
+    return config->cells[config->rank * config->size + peer].names[wire];
 }
 
 /* No device's name is longer than the verbs' own struct can hold. */
@@ -68,69 +63,13 @@ static int check_names(const struct cj_config *config, struct cj_error *error)
     return CJ_OK;
 }
 
-static bool is_ring(const struct cj_config *config)
-{
-    int size = config->size;
-    int wires = cell_of(config, 0, 1)->count;
-
-    if (wires == 0)
-        return false;
-    for (int row = 0; row < size; row++) {
-        if (cell_of(config, row, (row + 1) % size)->count != wires ||
-            cell_of(config, row, (row + size - 1) % size)->count != wires)
-            return false;
-    }
-    return true;
-}
-
-/* The first cell that keeps the cells from being a mesh: its index, or -1. */
-static int mesh_flaw(const struct cj_config *config)
-{
-    for (int i = 0; i < config->size * config->size; i++) {
-        bool diagonal = i / config->size == i % config->size;
-
-        if (diagonal != (config->cells[i].count == 0))
-            return i;
-    }
-    return -1;
-}
-
-static int check_mesh(const struct cj_config *config, struct cj_error *error)
-{
-    int flaw = mesh_flaw(config);
-    int row;
-    int column;
-
-    if (flaw < 0)
-        return CJ_OK;
-    if (is_ring(config))
-        return cji_error_fill(
-            error, CJ_UNSUPPORTED, CJ_STEP_CONFIG, config->rank,
-            cji_about_none(0),
-            "the devices make a ring, which cjaccl does not support yet: give "
-            "every rank a device for every other rank (a mesh)");
-    row = flaw / config->size;
-    column = flaw % config->size;
-    if (row == column)
-        return cji_error_fill(
-            error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),
-            "row %d names a device for the rank itself (column %d): the "
-            "diagonal has to be empty",
-            row, column);
-    return cji_error_fill(
-        error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),
-        "row %d, column %d is empty: a mesh needs a device from rank %d to "
-        "rank %d",
-        row, column, row, column);
-}
-
 static int check_numbers(const struct cj_config *config, struct cj_error *error)
 {
-    if (config->size < 1 || config->size > CJ_MAX_MESH_RANKS)
+    if (config->size < 1 || config->size > CJ_MAX_RANKS)
         return cji_error_fill(
             error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),
-            "the configuration has %d ranks: a mesh has 1 to %d", config->size,
-            CJ_MAX_MESH_RANKS);
+            "the configuration has %d ranks: a group has 1 to %d", config->size,
+            CJ_MAX_RANKS);
     if (config->rank < 0 || config->rank >= config->size)
         return cji_error_fill(
             error, CJ_INVALID, CJ_STEP_CONFIG, config->rank, cji_about_none(0),
@@ -138,10 +77,26 @@ static int check_numbers(const struct cj_config *config, struct cj_error *error)
             config->rank, config->size, config->size - 1);
     if (config->start_timeout_ns < 0 || config->operation_timeout_ns < 0)
         return invalid(error, config, "has a negative timeout");
-    if (config->handshake != CJ_HANDSHAKE_AUTO &&
-        config->handshake != CJ_HANDSHAKE_ON &&
-        config->handshake != CJ_HANDSHAKE_OFF)
+    return CJ_OK;
+}
+
+static bool is_out_of(int value, int last)
+{
+    return value < 0 || value > last;
+}
+
+static int check_choices(const struct cj_config *config, struct cj_error *error)
+{
+    if (is_out_of((int)config->handshake, CJ_HANDSHAKE_OFF))
         return invalid(error, config, "has an unknown handshake setting");
+    if (is_out_of((int)config->topology, CJ_TOPOLOGY_RING))
+        return invalid(error, config, "has an unknown topology");
+    if (is_out_of((int)config->backend, CJ_BACKEND_SOCKETS))
+        return invalid(error, config, "has an unknown backend");
+    if (is_out_of((int)config->fallback, CJ_FALLBACK_SOCKETS))
+        return invalid(error, config, "has an unknown fallback");
+    if (config->gather != NULL && config->gather->all_gather == NULL)
+        return invalid(error, config, "has a gather without its function");
     return CJ_OK;
 }
 
@@ -185,18 +140,37 @@ static int check_coordinator(const struct cj_config *config,
     return CJ_OK;
 }
 
+/* Over sockets there is nothing to choose. */
+static int check_cells(const struct cj_config *config,
+                       struct cji_topology *topology, struct cj_error *error)
+{
+    int status;
+
+    topology->ring = true;
+    topology->wires = 1;
+    if (config->backend == CJ_BACKEND_SOCKETS)
+        return CJ_OK;
+    if (config->cells == NULL)
+        return invalid(error, config, "has no cells: which devices to use?");
+    status = check_names(config, error);
+    return status != CJ_OK ? status
+                           : cji_topology_choose(config, topology, error);
+}
+
 int cji_config_check(const struct cj_config *config,
-                     struct cji_address *address, struct cj_error *error)
+                     struct cji_address *address, struct cji_topology *topology,
+                     struct cj_error *error)
 {
     int status = check_numbers(config, error);
 
-    if (status == CJ_OK && config->size > 1 && config->cells == NULL)
-        status = invalid(error, config, "has no cells: which devices to use?");
+    memset(address, 0, sizeof *address);
+    topology->ring = false;
+    topology->wires = 1;
+    if (status == CJ_OK)
+        status = check_choices(config, error);
     if (status == CJ_OK && config->size > 1)
-        status = check_names(config, error);
-    if (status == CJ_OK && config->size > 1)
-        status = check_mesh(config, error);
-    if (status == CJ_OK && config->size > 1)
+        status = check_cells(config, topology, error);
+    if (status == CJ_OK && config->size > 1 && config->gather == NULL)
         status = check_coordinator(config, address, error);
     if (status == CJ_OK)
         status = check_verbs(config, error);

@@ -8,16 +8,18 @@
 #define CJACCL_CONFIG_H
 
 #include "address.h"
-#include "cjaccl/cjaccl.h"
+#include "topology.h"
 
 /*
- * Returns CJ_OK and, for two ranks and more, the coordinator's address; or
- * fills *error and returns its code.
+ * Returns CJ_OK and, for two ranks and more, the topology and the coordinator's
+ * address (if it is needed); or fills *error and returns its code.
  */
 int cji_config_check(const struct cj_config *config,
-                     struct cji_address *address, struct cj_error *error);
+                     struct cji_address *address, struct cji_topology *topology,
+                     struct cj_error *error);
 
-/* The first device that leads from this rank to `peer`. */
-const char *cji_config_device(const struct cj_config *config, int peer);
+/* The device of that wire from this rank to `peer`. */
+const char *cji_config_device(const struct cj_config *config, int peer,
+                              int wire);
 
 #endif

@@ -27,7 +27,7 @@
 #define SEND_FLAGS 0 /* macOS: SO_NOSIGPIPE, set on the socket */
 #endif
 
-#define BACKLOG 64
+#define BACKLOG 128
 
 /* Where there is none, poll() says POLLHUP when the peer has closed. */
 #ifdef POLLRDHUP
@@ -75,6 +75,14 @@ static int poll_one(int end, short events, int64_t deadline_ns)
     return poll_until(&fd, 1, deadline_ns);
 }
 
+/* The same for one that was tried already: who may not wait needs no poll(). */
+static int await(int end, short events, int64_t deadline_ns)
+{
+    if (deadline_ns <= 0 || milliseconds_to(deadline_ns) == 0)
+        return -ETIMEDOUT;
+    return poll_one(end, events, deadline_ns);
+}
+
 static bool must_wait(int err_no)
 {
     return err_no == EAGAIN || err_no == EWOULDBLOCK;
@@ -105,9 +113,17 @@ static int prepare(int fd)
     return 0;
 }
 
+/* Where a socket can be born with that flag, no other thread's fork and exec
+ * comes in between. */
+#ifdef SOCK_CLOEXEC
+#define SOCKET_FLAGS SOCK_CLOEXEC
+#else
+#define SOCKET_FLAGS 0
+#endif
+
 static int new_socket(int family)
 {
-    int fd = socket(family, SOCK_STREAM, 0);
+    int fd = socket(family, SOCK_STREAM | SOCKET_FLAGS, 0);
     int status;
 
     if (fd < 0)
@@ -212,7 +228,11 @@ static bool is_of_connection(int err_no)
 /* One look: an end, or a negative errno. */
 static int accept_one(int listener)
 {
+#ifdef SOCK_CLOEXEC
+    int fd = accept4(listener, NULL, NULL, SOCKET_FLAGS);
+#else
     int fd = accept(listener, NULL, NULL);
+#endif
     int status;
 
     if (fd < 0)
@@ -244,7 +264,7 @@ static int net_accept(void *ctx, int listener, int64_t deadline_ns)
         }
         if (!must_wait(-fd))
             return fd;
-        status = poll_one(listener, POLLIN, deadline_ns);
+        status = await(listener, POLLIN, deadline_ns);
         if (status < 0)
             return status;
     }
@@ -359,7 +379,7 @@ static int64_t net_send(void *ctx, int end, const void *data, size_t size,
             continue;
         if (n < 0 && !must_wait(errno))
             return -errno;
-        status = poll_one(end, POLLOUT, deadline_ns);
+        status = await(end, POLLOUT, deadline_ns);
         if (status < 0)
             return status;
     }
@@ -379,13 +399,14 @@ static int64_t net_recv(void *ctx, int end, void *data, size_t size,
             continue;
         if (!must_wait(errno))
             return -errno;
-        status = poll_one(end, POLLIN, deadline_ns);
+        status = await(end, POLLIN, deadline_ns);
         if (status < 0)
             return status;
     }
 }
 
-#define WAIT_MAX 32
+/* All ranks, or a listener and its clients. */
+#define WAIT_MAX (2 * CJ_MAX_RANKS)
 
 static int net_wait(void *ctx, const int *ends, int count, int64_t deadline_ns)
 {
@@ -411,6 +432,11 @@ static void net_close(void *ctx, int end)
 {
     (void)ctx;
     (void)shutdown(end, SHUT_RDWR);
+    (void)close(end);
+}
+
+void cji_default_net_drop(int end)
+{
     (void)close(end);
 }
 
@@ -457,6 +483,30 @@ static void net_peer_name(void *ctx, int end, char *name, size_t size)
         (void)snprintf(name, size, "%s:%s", host, port);
 }
 
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    return ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
+static int net_local_name(void *ctx, int end, char *host, size_t size,
+                          uint16_t *port)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+
+    (void)ctx;
+    memset(&address, 0, sizeof address);
+    if (getsockname(end, (struct sockaddr *)&address, &length) < 0)
+        return -errno;
+    if (getnameinfo((struct sockaddr *)&address, length, host, (socklen_t)size,
+                    NULL, 0, NI_NUMERICHOST) != 0)
+        return -EINVAL;
+    *port = port_of(&address);
+    return 0;
+}
+
 const struct cj_net cji_default_net = {
     .listen = net_listen,
     .accept = net_accept,
@@ -467,4 +517,5 @@ const struct cj_net cji_default_net = {
     .close = net_close,
     .alive = net_alive,
     .peer_name = net_peer_name,
+    .local_name = net_local_name,
 };

@@ -8,9 +8,9 @@
 #include "group.h"
 
 /*
- * Opens every device that leads to a peer and points the peers' connections at
- * them. Peers that are reached through one device share it: queue pairs and
- * regions are limited per device, and a domain of its own would not help.
+ * Opens every device that a link needs and points the links at them. Links that
+ * go through one device share it: queue pairs and regions are limited per
+ * device, and a domain of its own would not help.
  */
 int cji_devices_open(struct cj_group *group, const struct cj_config *config);
 

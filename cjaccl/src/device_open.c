@@ -109,19 +109,17 @@ static int open_all(struct cj_group *group, const struct cj_config *config,
                     const struct list *list)
 {
     group->step = CJ_STEP_OPEN_DEVICE;
-    for (int peer = 0; peer < group->size; peer++) {
-        const char *name;
-        int status;
+    for (int i = 0; i < group->link_count; i++) {
+        struct cji_link *link = &group->links[i];
+        const char *name = cji_config_device(config, link->peer, link->wire);
 
-        if (peer == group->rank)
-            continue;
-        name = cji_config_device(config, peer);
         if (already_open(group, name) == NULL) {
-            status = open_one(group, list, name, peer);
+            int status = open_one(group, list, name, link->peer);
+
             if (status != CJ_OK)
                 return status;
         }
-        group->connections[peer].device = already_open(group, name);
+        link->device = already_open(group, name);
     }
     return CJ_OK;
 }

@@ -20,14 +20,23 @@ struct cji_about cji_about_device(const char *device, int err_no)
     return (struct cji_about){.peer = -1, .device = device, .err_no = err_no};
 }
 
-struct cji_about cji_about_link(const struct cj_group *group, int peer,
-                                int err_no)
+struct cji_about cji_about_link(const struct cji_link *link, int err_no)
 {
     return (struct cji_about){
-        .peer = peer,
-        .device = group->connections[peer].device->name,
+        .peer = link->peer,
+        .device = link->device == NULL ? NULL : link->device->name,
         .err_no = err_no,
     };
+}
+
+struct cji_device_text cji_on_device(const struct cji_link *link)
+{
+    struct cji_device_text result = {""};
+
+    if (link->device != NULL)
+        (void)snprintf(result.text, sizeof result.text, " on device %s",
+                       link->device->name);
+    return result;
 }
 
 static void fill(struct cj_error *error, enum cj_status code, enum cj_step step,

@@ -25,8 +25,7 @@ struct cji_about {
 struct cji_about cji_about_none(int err_no);
 struct cji_about cji_about_peer(int peer, int err_no);
 struct cji_about cji_about_device(const char *device, int err_no);
-struct cji_about cji_about_link(const struct cj_group *group, int peer,
-                                int err_no);
+struct cji_about cji_about_link(const struct cji_link *link, int err_no);
 
 /* Fills *error. Returns `code`. */
 int cji_error_fill(struct cj_error *error, enum cj_status code,
@@ -52,6 +51,12 @@ struct cji_errno_text {
     char text[40];
 };
 struct cji_errno_text cji_errno_text(int err_no);
+
+/* " on device rdma_en2"; "" for a link that has none. */
+struct cji_device_text {
+    char text[CJ_DEVICE_NAME_SIZE + 16];
+};
+struct cji_device_text cji_on_device(const struct cji_link *link);
 
 /* A limit in words: "100", or "a number that it does not tell" for 0. */
 struct cji_errno_text cji_limit_text(int limit);

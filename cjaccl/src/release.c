@@ -2,6 +2,7 @@
 
 #include "error.h"
 #include "side.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,15 +21,15 @@ static void note(struct cj_group *group, const char *verb, const char *device,
 
 static void release_qps(struct cj_group *group)
 {
-    for (int peer = group->size - 1; peer >= 0; peer--) {
-        struct cji_connection *connection = &group->connections[peer];
+    for (int i = group->link_count - 1; i >= 0; i--) {
+        struct cji_link *link = &group->links[i];
 
-        if (connection->qp == NULL)
+        if (link->qp == NULL)
             continue;
         errno = 0;
-        note(group, "destroy_qp", connection->device->name,
-             cji_verbs_errno(group->verbs.destroy_qp(connection->qp)));
-        connection->qp = NULL;
+        note(group, "destroy_qp", link->device->name,
+             cji_verbs_errno(group->verbs.destroy_qp(link->qp)));
+        link->qp = NULL;
     }
 }
 
@@ -50,15 +51,15 @@ static void release_mrs(struct cj_group *group)
 
 static void release_cqs(struct cj_group *group)
 {
-    for (int peer = group->size - 1; peer >= 0; peer--) {
-        struct cji_connection *connection = &group->connections[peer];
+    for (int i = group->link_count - 1; i >= 0; i--) {
+        struct cji_link *link = &group->links[i];
 
-        if (connection->cq == NULL)
+        if (link->cq == NULL)
             continue;
         errno = 0;
-        note(group, "destroy_cq", connection->device->name,
-             cji_verbs_errno(group->verbs.destroy_cq(connection->cq)));
-        connection->cq = NULL;
+        note(group, "destroy_cq", link->device->name,
+             cji_verbs_errno(group->verbs.destroy_cq(link->cq)));
+        link->cq = NULL;
     }
 }
 
@@ -97,18 +98,19 @@ static void release_contexts(struct cj_group *group)
 /* Memory that a device may still write to is better leaked than reused. */
 static void release_arena(struct cj_group *group)
 {
+    bool stuck = false;
+
     if (group->arena == NULL)
         return;
-    for (int i = 0; i < group->device_count; i++) {
-        if (group->devices[i].mr_stuck)
-            return;
-    }
-    group->allocator.free(group->allocator.ctx, group->arena,
-                          group->arena_size);
+    for (int i = 0; i < group->device_count; i++)
+        stuck = stuck || group->devices[i].mr_stuck;
+    if (!stuck)
+        group->allocator.free(group->allocator.ctx, group->arena,
+                              group->arena_size);
     group->arena = NULL;
 }
 
-void cji_release(struct cj_group *group)
+void cji_release_rdma(struct cj_group *group)
 {
     release_qps(group);
     release_mrs(group);
@@ -119,5 +121,19 @@ void cji_release(struct cj_group *group)
     if (group->library_handle != NULL)
         group->library.close(group->library.ctx, group->library_handle);
     group->library_handle = NULL;
+    group->device_count = 0;
+    group->link_count = 0;
+}
+
+void cji_release(struct cj_group *group)
+{
+    if (cji_process() != group->owner) {
+        release_arena(group);
+        cji_stream_drop(group);
+        cji_side_drop(group);
+        return;
+    }
+    cji_stream_stop(group);
+    cji_release_rdma(group);
     cji_side_close(group);
 }

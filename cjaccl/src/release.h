@@ -15,8 +15,14 @@
  * is counted in group->release_failures, the first one described in
  * group->release_failure; the rest is released all the same.
  *
+ * In a process that was forked from the group's, devices and connections are
+ * still the parent's: only memory is released.
+ *
  * Does not free the group itself.
  */
 void cji_release(struct cj_group *group);
+
+/* All of it but the connections, before sockets take over. */
+void cji_release_rdma(struct cj_group *group);
 
 #endif

@@ -1,16 +1,27 @@
 /* The side channel in use: all-gather and liveness. */
 #include "side.h"
 
+#include "defaults.h"
 #include "error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 void cji_side_close(struct cj_group *group)
 {
-    for (int rank = 0; rank < CJ_MAX_MESH_RANKS; rank++) {
+    for (int rank = 0; rank < group->size; rank++) {
         if (group->ends[rank] >= 0)
             group->net.close(group->net.ctx, group->ends[rank]);
+        group->ends[rank] = -1;
+    }
+}
+
+void cji_side_drop(struct cj_group *group)
+{
+    for (int rank = 0; rank < group->size; rank++) {
+        if (group->ends[rank] >= 0 && group->net.close == cji_default_net.close)
+            cji_default_net_drop(group->ends[rank]);
         group->ends[rank] = -1;
     }
 }
@@ -50,6 +61,14 @@ int cji_side_fail_gone(struct cj_group *group, int peer, int err_no)
                                 : cji_errno_text(err_no).text);
 }
 
+/* A transport that the configuration brought can be wrong. */
+static int fail_count(struct cj_group *group, int64_t n, size_t size)
+{
+    return cji_fail(group, CJ_NETWORK, cji_about_none(0),
+                    "the side channel's transport answered %lld of %zu bytes",
+                    (long long)n, size);
+}
+
 static int send_all(struct cj_group *group, int peer, const void *data,
                     size_t size)
 {
@@ -61,24 +80,44 @@ static int send_all(struct cj_group *group, int peer, const void *data,
 
         if (n <= 0)
             return cji_side_fail_gone(group, peer, (int)-n);
+        if ((uint64_t)n > size)
+            return fail_count(group, n, size);
         bytes += n;
         size -= (size_t)n;
     }
     return CJ_OK;
 }
 
-static int recv_all(struct cj_group *group, int peer, void *data, size_t size)
+/*
+ * Rank 0 has answered, and not with as much as there is to come. In time that
+ * would come, if it knew of as many ranks as this one.
+ */
+static int fail_short(struct cj_group *group, size_t got, size_t size)
+{
+    return cji_fail(group, CJ_TIMEOUT, cji_about_peer(0, ETIMEDOUT),
+                    "%s: rank 0 answered with %zu of %zu bytes and was silent "
+                    "then, for %.3g s in all: do all ranks have the same "
+                    "device file? This one's has %d ranks",
+                    cj_strstep(group->step), got, size,
+                    (double)group->timeout / 1e9, group->size);
+}
+
+static int recv_answer(struct cj_group *group, void *data, size_t size)
 {
     unsigned char *bytes = data;
+    size_t got = 0;
 
-    while (size > 0) {
-        int64_t n = group->net.recv(group->net.ctx, group->ends[peer], bytes,
-                                    size, group->deadline);
+    while (got < size) {
+        int64_t n = group->net.recv(group->net.ctx, group->ends[0], bytes + got,
+                                    size - got, group->deadline);
 
+        if (n == -ETIMEDOUT && got > 0)
+            return fail_short(group, got, size);
         if (n <= 0)
-            return cji_side_fail_gone(group, peer, (int)-n);
-        bytes += n;
-        size -= (size_t)n;
+            return cji_side_fail_gone(group, 0, (int)-n);
+        if ((uint64_t)n > size - got)
+            return fail_count(group, n, size - got);
+        got += (size_t)n;
     }
     return CJ_OK;
 }
@@ -90,8 +129,8 @@ static int recv_all(struct cj_group *group, int peer, void *data, size_t size)
 struct collection {
     unsigned char *all;
     size_t size;
-    size_t got[CJ_MAX_MESH_RANKS];
-    bool ahead[CJ_MAX_MESH_RANKS]; /* sent more than its block */
+    size_t got[CJ_MAX_RANKS];
+    bool ahead[CJ_MAX_RANKS]; /* sent more than its block */
 };
 
 static bool is_complete(const struct collection *all, int rank)
@@ -138,14 +177,13 @@ static int look_at_those_ahead(struct cj_group *group,
 
 /*
  * Waits for any of the peers: its rank, 0 to look again, or a negative status.
- * Also for those
- * whose block is complete: they wait for the answer, so all that can come from
- * them is the end of their connection.
+ * Also for those whose block is complete: they wait for the answer, so all that
+ * can come from them is the end of their connection.
  */
 static int wait_for_any(struct cj_group *group, const struct collection *all)
 {
-    int ends[CJ_MAX_MESH_RANKS];
-    int ranks[CJ_MAX_MESH_RANKS] = {0};
+    int ends[CJ_MAX_RANKS];
+    int ranks[CJ_MAX_RANKS] = {0};
     int64_t until = next_look(group, all);
     int count = 0;
     int ready;
@@ -204,11 +242,27 @@ static int collect(struct cj_group *group, struct collection *all)
                             all->size - all->got[rank], group->deadline);
         if (n <= 0)
             return cji_side_fail_gone(group, rank, (int)-n);
+        if ((uint64_t)n > all->size - all->got[rank])
+            return fail_count(group, n, all->size - all->got[rank]);
         all->got[rank] += (size_t)n;
         if (is_complete(all, rank))
             incomplete--;
     }
     return CJ_OK;
+}
+
+static int gather_by_caller(struct cj_group *group, const void *mine, void *all,
+                            size_t size)
+{
+    int answer = group->gather.all_gather(group->gather.ctx, mine, all, size);
+    int err_no = answer < 0 && answer != INT_MIN ? -answer : 0;
+
+    if (answer == 0)
+        return CJ_OK;
+    return cji_fail(group, CJ_NETWORK, cji_about_none(err_no),
+                    "%s: the all-gather that the configuration brought failed: "
+                    "%s",
+                    cj_strstep(group->step), cji_errno_text(err_no).text);
 }
 
 int cji_side_gather(struct cj_group *group, const void *mine, void *all,
@@ -218,9 +272,11 @@ int cji_side_gather(struct cj_group *group, const void *mine, void *all,
     size_t whole = (size_t)group->size * size;
     int status;
 
+    if (group->gather.all_gather != NULL)
+        return gather_by_caller(group, mine, all, size);
     if (group->rank != 0) {
         status = send_all(group, 0, mine, size);
-        return status != CJ_OK ? status : recv_all(group, 0, all, whole);
+        return status != CJ_OK ? status : recv_answer(group, all, whole);
     }
     memcpy(all, mine, size);
     status = collect(group, &collection);

@@ -13,6 +13,18 @@
  * waited for: it has been restarted, and the new one gets its place. One that
  * stays away is told in the error when the time is over, or by the first
  * all-gather.
+ *
+ * A caller's own all-gather (group->gather) takes the place of all that: there
+ * are no connections then, nothing to wait for with a deadline, and no way to
+ * see that a rank has gone.
+ *
+ * Processes that fork. A connection ends when the last process that holds it
+ * has closed it. So this rank says the end aloud (shutdown) when it closes, and
+ * its children do not matter; a child that only wants to get rid of what it
+ * inherited must not say it, and calls cji_side_drop(). A rank that is killed
+ * while a child of it lives on that has neither dropped its copies nor called
+ * exec cannot be told from one that is slow: the others wait until their
+ * deadline.
  */
 #ifndef CJACCL_SIDE_H
 #define CJACCL_SIDE_H
@@ -20,15 +32,23 @@
 #include "address.h"
 #include "group.h"
 
-/* Connects the star, until group->deadline. */
+/* Connects the star, until group->deadline. With a caller's gather: nothing. */
 int cji_side_open(struct cj_group *group, const struct cji_address *address);
 
+/* Closes all connections; the peers see it. */
 void cji_side_close(struct cj_group *group);
 
 /*
- * All-gather of `size` bytes from every rank, into `all`, in rank order, until
- * group->deadline. A peer that leaves is noticed while others are waited for,
- * also when its own bytes are all here.
+ * In a forked child: closes this process's copies of the connections. The
+ * peers and the parent see nothing of it. Ends of a transport that the
+ * configuration brought are left alone: nobody knows what closing them does.
+ */
+void cji_side_drop(struct cj_group *group);
+
+/*
+ * All-gather of `size` bytes (one or more) from every rank, into `all`, in rank
+ * order, until group->deadline. A peer that leaves is noticed while others are
+ * waited for, also when its own bytes are all here.
  */
 int cji_side_gather(struct cj_group *group, const void *mine, void *all,
                     size_t size);

@@ -157,20 +157,44 @@ static int drop_silent_clients(struct cj_group *group, struct door *door,
     return CJ_OK;
 }
 
+/* Ranks in words: "1, 3 to 7, 9". */
 struct rank_list {
     int first;
     int count;
+    int run_first; /* the run that is not written yet */
+    int run_last;
     char text[64];
 };
 
-static void add_rank(struct rank_list *list, int rank)
+/* Leaves room for ", ..." at the end. */
+static void write_run(struct rank_list *list)
 {
     size_t used = strlen(list->text);
+    const char *comma = used == 0 ? "" : ", ";
+    int first = list->run_first;
+    int last = list->run_last;
 
-    if (list->count++ == 0)
+    if (used > sizeof list->text - 20)
+        (void)snprintf(list->text + used, sizeof list->text - used, "%s",
+                       list->text[used - 1] == '.' ? "" : ", ...");
+    else if (last == first)
+        (void)snprintf(list->text + used, sizeof list->text - used, "%s%d",
+                       comma, first);
+    else
+        (void)snprintf(list->text + used, sizeof list->text - used, "%s%d%s%d",
+                       comma, first, last == first + 1 ? ", " : " to ", last);
+}
+
+static void add_rank(struct rank_list *list, int rank)
+{
+    if (list->count++ == 0) {
         list->first = rank;
-    (void)snprintf(list->text + used, sizeof list->text - used, "%s%d",
-                   used == 0 ? "" : ", ", rank);
+        list->run_first = rank;
+    } else if (rank != list->run_last + 1) {
+        write_run(list);
+        list->run_first = rank;
+    }
+    list->run_last = rank;
 }
 
 static int fail_missing(struct cj_group *group, const struct door *door)
@@ -186,6 +210,9 @@ static int fail_missing(struct cj_group *group, const struct door *door)
         else if (has_left(group, rank))
             add_rank(&left, rank);
     }
+    write_run(&missing);
+    if (left.count > 0)
+        write_run(&left);
     if (left.count > 0)
         (void)snprintf(leavers, sizeof leavers,
                        " (and rank%s %s came and went away again)",
@@ -360,6 +387,8 @@ int cji_side_open(struct cj_group *group, const struct cji_address *address)
 {
     int status;
 
+    if (group->gather.all_gather != NULL)
+        return CJ_OK;
     if (group->rank == 0)
         return open_as_coordinator(group, address);
     status = connect_to_coordinator(group, address);

@@ -86,6 +86,22 @@ static _Atomic uint32_t *underway_of(struct vf_world *world, uint32_t process)
     return &world->view->room->processes[process].underway;
 }
 
+static struct room_completion *next_entry(const struct room_view *view,
+                                          const struct room_cq *cq)
+{
+    return (struct room_completion *)room_at(view, cq->ring) +
+           (cq->tail & (cq->slots - 1));
+}
+
+void *mock_inside(struct vf_world *world, uint32_t index)
+{
+    struct room_cq *cq = room_find(world->view, ROOM_CQ, index);
+
+    if (!cq || !cq->object.live || is_full(cq))
+        return NULL;
+    return next_entry(world->view, cq)->bytes;
+}
+
 /* kept: the message waits in the request. False: the completion is lost. */
 static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  bool recv, const struct ibv_wc *wc,
@@ -103,16 +119,16 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
         return false;
     }
     hold_turn(world, cq, work);
-    entry = (struct room_completion *)room_at(world->view, cq->ring) +
-            (cq->tail & (cq->slots - 1));
+    entry = next_entry(world->view, cq);
     entry->wc = *wc;
     entry->qp = qp->object.index;
     entry->generation = (uint8_t)qp->object.generation;
     entry->recv = recv;
-    entry->unreached = kept == MOCK_KEPT_UNREACHED;
+    entry->unreached = (kept & MOCK_UNREACHED) != 0;
+    entry->inside = (kept & MOCK_INSIDE) != 0;
     entry->fault = fault_place(world, qp, fault);
     atomic_store_explicit(&entry->work, kept ? work : 0, memory_order_relaxed);
-    if (kept == MOCK_KEPT)
+    if (kept && !entry->unreached)
         atomic_fetch_add_explicit(underway_of(world, qp->object.process), 1,
                                   memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
@@ -211,17 +227,15 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
                   MOCK_NOT_KEPT);
 }
 
-/* The order matters: whoever dies in between leaves the entry taken, and what
- * is copied twice does no harm, but what is freed twice does. */
-void mock_unpack(struct vf_world *world, struct room_completion *entry,
-                 uint32_t taken)
+void mock_unpack_bytes(struct vf_world *world, struct room_completion *entry,
+                       uint32_t ref)
 {
     uint32_t length = entry->wc.byte_len;
-    uint32_t ref = taken & ~MOCK_WORK_TAKEN;
     struct room_work *work = mock_work(world->view, ref);
     struct ibv_sge bytes = {
-        .addr = (uintptr_t)(work->parked ? park_at(world, work->parked)
-                                         : mock_bytes(work)),
+        .addr = (uintptr_t)(entry->inside  ? entry->bytes
+                            : work->parked ? park_at(world, work->parked)
+                                           : mock_bytes(work)),
         .length = length,
     };
     struct copy_place from = {
@@ -237,9 +251,19 @@ void mock_unpack(struct vf_world *world, struct room_completion *entry,
 
     if (length > 0)
         copy_short(world, &to, &from, length);
+}
+
+/* The order matters: whoever dies in between leaves the entry taken, and what
+ * is copied twice does no harm, but what is freed twice does. */
+void mock_unpack(struct vf_world *world, struct room_completion *entry,
+                 uint32_t taken)
+{
+    uint32_t ref = taken & ~MOCK_WORK_TAKEN;
+    const struct room_work *work = mock_work(world->view, ref);
+
+    mock_unpack_bytes(world, entry, ref);
     atomic_store_explicit(&entry->work, 0, memory_order_release);
-    if (!entry->unreached)
-        atomic_fetch_sub_explicit(underway_of(world, work->process), 1,
-                                  memory_order_release);
+    atomic_fetch_sub_explicit(underway_of(world, work->process), 1,
+                              memory_order_release);
     mock_drop_work(world, ref);
 }

@@ -100,6 +100,7 @@ static struct room_completion *arrived(const struct room_view *view,
         (struct room_completion *)room_at(view, cq->ring) +
         (head & (cq->slots - 1));
 
+    __builtin_prefetch(entry->bytes); /* they are written before the turn */
     if (atomic_load_explicit(&entry->turn, memory_order_acquire) != head + 1)
         return NULL;
     return entry;
@@ -119,14 +120,17 @@ static struct vf_object *owner_of(struct vf_world *world,
     return mock_owner(&(*qp)->object);
 }
 
-/* The bytes of a message that waits: a peer may be at it (remote.c). */
-static void unpack(struct vf_world *world, struct room_completion *entry)
+/* The bytes of a message that waits: a peer may be at it (remote.c), unless it
+ * cannot reach them. Then the entry is left as it is, for its cache line is the
+ * peer's; the work to be dropped once the entry is taken off the ring, or 0. */
+static uint32_t unpack(struct vf_world *world, struct room_completion *entry)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
     if (work && entry->unreached) {
-        mock_unpack(world, entry, work);
-        return;
+        vf_os_want(mock_work(world->view, work));
+        mock_unpack_bytes(world, entry, work);
+        return work;
     }
     while (work) {
         if (!(work & MOCK_WORK_TAKEN) &&
@@ -134,11 +138,12 @@ static void unpack(struct vf_world *world, struct room_completion *entry)
                 &entry->work, &work, work | MOCK_WORK_OWNER,
                 memory_order_acquire, memory_order_acquire)) {
             mock_unpack(world, entry, work);
-            return;
+            return 0;
         }
         vf_os_pause();
         work = atomic_load_explicit(&entry->work, memory_order_acquire);
     }
+    return 0;
 }
 
 static void account(struct vf_object *cq, struct vf_object *owner,
@@ -147,6 +152,22 @@ static void account(struct vf_object *cq, struct vf_object *owner,
     cq->shadow.cq.held++;
     if (owner)
         vf_contract_completed(owner, &entry->wc, entry->recv != 0);
+}
+
+/* A program that has received a message often answers it. What a peer has
+ * written last takes its time to come here: it is asked for now. */
+static void look_ahead(const struct room_view *view,
+                       const struct vf_object *owner, const struct room_qp *qp)
+{
+    const struct mock_ahead *ahead = &((struct mock_qp *)owner->handle)->ahead;
+
+    if (!ahead->receives)
+        return;
+    vf_os_want(&view->room->lock);
+    vf_os_want(&qp->recv);
+    vf_os_want(ahead->receives);
+    vf_os_want(ahead->bytes);
+    __builtin_prefetch(ahead->receive);
 }
 
 /* Straight to the program when nothing is planned for it. True: wc is it. */
@@ -158,11 +179,14 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
     struct room_completion *entry = arrived(world->view, cq, head);
     struct vf_object *owner;
     struct room_qp *qp;
+    uint32_t work;
 
     if (!entry || (entry->fault && wc))
         return false;
     owner = owner_of(world, entry, &qp);
-    unpack(world, entry);
+    if (owner && entry->recv)
+        look_ahead(world->view, owner, qp);
+    work = unpack(world, entry);
     if (wc) {
         account(object, owner, entry);
         *wc = entry->wc;
@@ -177,6 +201,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
         mock_deliver(object, &entry->wc);
     }
     atomic_store_explicit(&cq->head, head + 1, memory_order_release);
+    mock_drop_work(world, work);
     return true;
 }
 

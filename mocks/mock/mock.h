@@ -8,6 +8,7 @@
  *
  *   route.c     addresses, and which device they lead to
  *   work.c      posting: work requests into queues
+ *   short.c     a short message that finds all it needs
  *   move.c      messages between queue pairs
  *   datagram.c  UD
  *   remote.c    RDMA WRITE, READ and atomics
@@ -70,9 +71,19 @@ struct mock_srq {
     struct room_srq *room;
 };
 
+/* What the next send of a queue pair will touch that its peer has had since. */
+struct mock_ahead {
+    const void *receives; /* the receiver's queue */
+    const void *receive;  /* the first one in it */
+    const void *bytes;    /* of the next completion */
+};
+
 struct mock_qp {
     struct vf_qp_handle handle;
     struct room_qp *room;
+    struct mock_ahead ahead;
+    struct vf_device *route; /* to the other end, as far as addresses tell;
+                                NULL: not known */
 };
 
 struct mock_ah {
@@ -189,9 +200,10 @@ void mock_harvest(struct vf_object *cq);
 /* complete.c */
 /* Does a message wait in its receive, for the owner to take it? */
 enum mock_kept {
-    MOCK_NOT_KEPT,
-    MOCK_KEPT,          /* a peer that writes there takes it out first */
-    MOCK_KEPT_UNREACHED /* no peer can reach any memory of its owner's */
+    MOCK_NOT_KEPT = 0,
+    MOCK_KEPT = 1,      /* a peer that writes there takes it out first, */
+    MOCK_UNREACHED = 2, /* unless no peer can reach any memory of its owner's */
+    MOCK_INSIDE = 4     /* it lies beside the completion that comes next */
 };
 
 /* Completes the request, which is off its queue, and frees it; unless kept, a
@@ -206,6 +218,9 @@ void mock_complete_send(struct vf_world *world, struct room_qp *qp,
 /* A receive completes with an error. */
 void mock_complete_error(struct vf_world *world, struct room_qp *qp,
                          uint32_t work, bool recv, int status);
+/* Where the bytes of the next completion in the queue (index) lie; NULL: it is
+ * full, or gone. */
+void *mock_inside(struct vf_world *world, uint32_t cq);
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp);
 uint32_t mock_count_completion(struct vf_machine *machine);
@@ -213,8 +228,11 @@ uint32_t mock_count_completion(struct vf_machine *machine);
 void mock_unpark(struct vf_world *world, uint32_t work);
 /* Gives a request back that nobody completes; 0: none. */
 void mock_drop_work(struct vf_world *world, uint32_t work);
-/* Copies the bytes that lie in the entry's receive to where they belong, and
- * frees it. taken: what it was taken with. qp: of the entry, or NULL. */
+/* Copies the bytes that wait with the entry to where its receive says. */
+void mock_unpack_bytes(struct vf_world *world, struct room_completion *entry,
+                       uint32_t work);
+/* Likewise, of an entry that peers may reach; and frees the receive. taken:
+ * what it was taken with. */
 void mock_unpack(struct vf_world *world, struct room_completion *entry,
                  uint32_t taken);
 
@@ -245,6 +263,10 @@ int mock_post_srq_recv(struct vf_object *srq, struct ibv_recv_wr *wr,
                        struct ibv_recv_wr **bad);
 /* A receive was taken from it: the limit's event. */
 void mock_srq_taken(struct vf_world *world, struct room_srq *srq);
+
+/* short.c: see there. False: nothing was done. */
+bool short_send(struct vf_object *object, struct room_qp *qp,
+                const struct ibv_send_wr *wr);
 
 /* work.c */
 int mock_post_send(struct vf_object *qp, struct ibv_send_wr *wr,
@@ -286,8 +308,14 @@ bool route_reaches(const struct vf_device *from, const struct vf_device *to);
 struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
 /* Likewise, by its LID. */
 struct vf_device *route_lid(const struct vf_device *from, uint16_t lid);
-/* The queue pair at the other end of a connection, in whatever state; NULL:
- * nobody there. */
+/* The device at the other end of a connection; NULL: it is not reached. */
+struct vf_device *route_other_device(struct vf_world *world,
+                                     const struct room_qp *qp);
+/* The queue pair at the other end of a connection, in whatever state, on that
+ * device; NULL: nobody there. */
+struct room_qp *route_end_on(struct vf_world *world, const struct room_qp *qp,
+                             const struct vf_device *to);
+/* Likewise, wherever it is. */
 struct room_qp *route_other_end(struct vf_world *world,
                                 const struct room_qp *qp);
 
@@ -302,6 +330,21 @@ void move_posted(struct vf_world *world, struct room_qp *receiver);
  * the time. */
 void move_gone(struct vf_world *world, const struct room_qp *receiver);
 bool move_can_receive(const struct room_qp *qp);
+/* Does the receiver take what this sender of a connection sends to it? */
+bool move_is_ready(const struct room_qp *sender,
+                   const struct room_qp *receiver);
+/* Fills the completion of the receive that has got the message. lead: bytes of
+ * its header. */
+void move_describe(struct vf_world *world, const struct room_qp *sender,
+                   struct room_work *sent, const struct room_qp *receiver,
+                   uint32_t lead, struct ibv_wc *wc);
+/* Do the bytes that wait for this receive count as such that peers reach? */
+enum mock_kept move_how_kept(const struct vf_world *world,
+                             const struct room_work *received);
+/* A message has gone to the receiver: where the sender's process will look for
+ * the next one. */
+void move_note_ahead(struct vf_world *world, const struct room_qp *sender,
+                     struct room_qp *receiver);
 /* Waits until nobody copies to it or moves its sends. */
 void move_settle(struct vf_world *world, struct room_qp *qp);
 /* IBV_WC_SUCCESS, or what is wrong with the entries of the request. */

@@ -223,11 +223,22 @@ static struct copy_place place_of(struct room_work *work, struct ibv_sge *one)
 
 /* A message to another process may wait in the room for its owner to take it.
  * Where; NULL: it is too long for that, or its owner does not come. */
-static void *waiting_place(struct vf_world *world, struct room_work *received,
-                           uint64_t length)
+static void *waiting_place(struct vf_world *world,
+                           const struct room_qp *receiver,
+                           struct room_work *received, uint64_t length,
+                           enum mock_kept *where)
 {
+    void *inside;
+
+    *where = MOCK_NOT_KEPT;
     if (!world->view->shared || received->process == world->view->self)
         return NULL;
+    inside =
+        length <= ROOM_INSIDE ? mock_inside(world, receiver->recv_cq) : NULL;
+    if (inside) {
+        *where = MOCK_INSIDE;
+        return inside;
+    }
     if (length <= mock_bytes_room(received))
         return mock_bytes(received);
     received->parked = length <= PARK_BYTES ? park_take(world) : 0;
@@ -236,23 +247,24 @@ static void *waiting_place(struct vf_world *world, struct room_work *received,
 
 /* May a peer reach the memory of the receive by RDMA? Its own region does not
  * tell: the same memory can be in another one, too. */
-static enum mock_kept how_kept(const struct vf_world *world,
-                               const struct room_work *received)
+enum mock_kept move_how_kept(const struct vf_world *world,
+                             const struct room_work *received)
 {
     return world->view->room->processes[received->process].reached
                ? MOCK_KEPT
-               : MOCK_KEPT_UNREACHED;
+               : MOCK_KEPT | MOCK_UNREACHED;
 }
 
 /* Copies lead (the header of a datagram) and the message; an error is a fault
  * of the receiver's memory or of its process. kept: the bytes wait in the
  * room. */
 static int carry(struct vf_world *world, struct room_work *sent,
-                 struct room_work *received, struct ibv_sge *lead,
-                 enum mock_kept *kept)
+                 const struct room_qp *receiver, struct room_work *received,
+                 struct ibv_sge *lead, enum mock_kept *kept)
 {
     uint64_t length = sent->length + (uint64_t)lead->length;
-    void *waiting = waiting_place(world, received, length);
+    enum mock_kept where;
+    void *waiting = waiting_place(world, receiver, received, length, &where);
     struct ibv_sge one;
     struct ibv_sge all = {.addr = (uintptr_t)waiting,
                           .length = (uint32_t)length};
@@ -274,13 +286,13 @@ static int carry(struct vf_world *world, struct room_work *sent,
     if (!err && sent->length > 0)
         err = copy_move(world, &to, &from, sent->length);
     if (waiting) /* the room was left, perhaps: what counts is now */
-        *kept = how_kept(world, received);
+        *kept = where | move_how_kept(world, received);
     return err;
 }
 
-static void describe(struct vf_world *world, const struct room_qp *sender,
-                     struct room_work *sent, const struct room_qp *receiver,
-                     uint32_t lead, struct ibv_wc *wc)
+void move_describe(struct vf_world *world, const struct room_qp *sender,
+                   struct room_work *sent, const struct room_qp *receiver,
+                   uint32_t lead, struct ibv_wc *wc)
 {
     bool grh = mock_profile(world, &receiver->object)->recv_grh;
     bool written = sent->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -320,7 +332,7 @@ int move_land(struct vf_world *world, struct room_qp *sender,
         int err;
 
         hold_receiver(world, receiver, work, sent->length);
-        err = carry(world, sent, work, lead, &kept);
+        err = carry(world, sent, receiver, work, lead, &kept);
         hold_release(world);
         if (err == ESRCH) {
             hold_return_receive(world);
@@ -334,7 +346,7 @@ int move_land(struct vf_world *world, struct room_qp *sender,
         status = IBV_WC_LOC_PROT_ERR;
     wc.status = (enum ibv_wc_status)status;
     if (status == IBV_WC_SUCCESS)
-        describe(world, sender, sent, receiver, lead->length, &wc);
+        move_describe(world, sender, sent, receiver, lead->length, &wc);
     mock_complete(world, receiver, received, true, &wc, fault,
                   status == IBV_WC_SUCCESS ? kept : MOCK_NOT_KEPT);
     if (status != IBV_WC_SUCCESS)
@@ -353,6 +365,21 @@ static int echo(struct vf_world *world, const struct room_qp *sender,
     return status == mock_profile(world, &receiver->object)->too_long_status
                ? profile->rc_too_long_status
                : profile->rc_refused_status;
+}
+
+/* Where the sender's process will look next time. */
+void move_note_ahead(struct vf_world *world, const struct room_qp *sender,
+                     struct room_qp *receiver)
+{
+    struct mock_ahead *ahead;
+    const struct room_queue *queue = receives_of(world->view, receiver);
+
+    if (!world->view->shared || !mock_is_ours(world, &sender->object))
+        return;
+    ahead = &((struct mock_qp *)mock_owner(&sender->object)->handle)->ahead;
+    ahead->receives = queue;
+    ahead->receive = queue->first ? mock_work(world->view, queue->first) : NULL;
+    ahead->bytes = mock_inside(world, receiver->recv_cq);
 }
 
 static enum move move_send(struct vf_world *world, struct room_qp *sender,
@@ -375,6 +402,8 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
         return sender->state == IBV_QPS_RTS ? move_lost(world, sender, NULL)
                                             : MOVE_DONE;
     }
+    if (status == IBV_WC_SUCCESS)
+        move_note_ahead(world, sender, receiver);
     status = echo(world, sender, receiver, status);
     mock_complete_send(world, sender, sent, status);
     if (status != IBV_WC_SUCCESS)
@@ -399,20 +428,22 @@ static enum move move_local(struct vf_world *world, struct room_qp *sender)
     return MOVE_DONE;
 }
 
+/* Over RC a wrong first packet number is never made good. */
+bool move_is_ready(const struct room_qp *sender, const struct room_qp *receiver)
+{
+    if (!move_can_receive(receiver) || receiver->type != sender->type)
+        return false;
+    return sender->type != IBV_QPT_RC ||
+           receiver->attr.rq_psn == sender->attr.sq_psn;
+}
+
 /* The receiver of a connection, when its packets would be taken there. */
 static struct room_qp *ready_end(struct vf_world *world,
                                  const struct room_qp *sender)
 {
     struct room_qp *receiver = route_other_end(world, sender);
 
-    if (!receiver || !move_can_receive(receiver) ||
-        receiver->type != sender->type)
-        return NULL;
-    /* Over RC a wrong first packet number is never made good. */
-    if (sender->type == IBV_QPT_RC &&
-        receiver->attr.rq_psn != sender->attr.sq_psn)
-        return NULL;
-    return receiver;
+    return receiver && move_is_ready(sender, receiver) ? receiver : NULL;
 }
 
 static enum move move_one(struct vf_world *world, struct room_qp *sender)

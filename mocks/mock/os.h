@@ -102,4 +102,15 @@ static inline void vf_os_pause(void)
 #endif
 }
 
+/* The cache line at the address will be written to before long; another
+ * processor may have it now. A hint: the address need not be good. */
+static inline void vf_os_want(const void *address)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *)address));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 #endif

@@ -306,6 +306,7 @@ int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
     err = check_modify(object, attr, mask);
     if (!err) {
         keep_attributes(&qp->attr, attr, mask);
+        ((struct mock_qp *)object->handle)->route = NULL;
         if (mask & IBV_QP_STATE)
             enter_state(world, qp, attr->qp_state);
         /* Nothing is ever half sent. */

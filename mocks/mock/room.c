@@ -20,13 +20,6 @@
 #define CACHED 256u    /* pieces of a size that a process keeps for itself, */
 #define CACHED_RANK 5u /* up to 2 KiB; what is larger is everybody's */
 
-static const size_t sizes[ROOM_KINDS] = {
-    [ROOM_QP] = sizeof(struct room_qp),
-    [ROOM_CQ] = sizeof(struct room_cq),
-    [ROOM_SRQ] = sizeof(struct room_srq),
-    [ROOM_REGION] = sizeof(struct room_region),
-};
-
 /* Freed regions rest, so that a stale key is known for one. */
 static const uint32_t rests[ROOM_KINDS] = {[ROOM_REGION] = 1024};
 
@@ -218,28 +211,6 @@ void room_inherit(struct room_view *view, uint32_t process)
     }
 }
 
-static size_t stride(enum room_kind kind)
-{
-    return (sizes[kind] + ROOM_GRANULE - 1) / ROOM_GRANULE * ROOM_GRANULE;
-}
-
-static void *place(const struct room_view *view, enum room_kind kind,
-                   uint32_t index)
-{
-    uint32_t slab = (index - 1) / ROOM_SLAB;
-    unsigned char *memory = room_at(view, view->room->tables[kind].slabs[slab]);
-
-    return memory + (index - 1) % ROOM_SLAB * stride(kind);
-}
-
-void *room_find(const struct room_view *view, enum room_kind kind,
-                uint32_t index)
-{
-    if (index == 0 || index > view->room->tables[kind].count)
-        return NULL;
-    return place(view, kind, index);
-}
-
 /* The index of one that has rested long enough, or a fresh one; 0: none. */
 static uint32_t take_index(struct room_view *view, enum room_kind kind)
 {
@@ -247,7 +218,7 @@ static uint32_t take_index(struct room_view *view, enum room_kind kind)
     uint32_t index = table->first_free;
 
     if (index && table->free > rests[kind]) {
-        const struct room_object *object = place(view, kind, index);
+        const struct room_object *object = room_find(view, kind, index);
 
         table->first_free = object->next;
         if (!table->first_free)
@@ -261,12 +232,12 @@ static uint32_t take_index(struct room_view *view, enum room_kind kind)
         if (slab >= ROOM_SLABS)
             return 0;
         table->slabs[slab] =
-            carve(view->room, ROOM_SLAB * stride(kind) / ROOM_GRANULE);
+            carve(view->room, ROOM_SLAB * room_stride(kind) / ROOM_GRANULE);
         if (!table->slabs[slab])
             return 0;
     }
     index = ++table->count;
-    ((struct room_object *)place(view, kind, index))->generation = 0;
+    ((struct room_object *)room_find(view, kind, index))->generation = 0;
     return index;
 }
 
@@ -308,9 +279,9 @@ void *room_new(struct vf_world *world, enum room_kind kind,
 
     if (!index)
         return NULL;
-    object = place(view, kind, index);
+    object = room_find(view, kind, index);
     generation = object->generation;
-    memset(object, 0, sizes[kind]);
+    memset(object, 0, room_stride(kind));
     object->index = index;
     object->kind = (uint8_t)kind;
     object->live = true;

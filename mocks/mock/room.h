@@ -53,6 +53,7 @@
 #define ROOM_PROCESSES 128u
 #define ROOM_EVENTS 256u /* async events that a process has not taken */
 #define ROOM_PARKED 8u   /* messages of a process that wait, mock/park.h */
+#define ROOM_INSIDE 64u  /* bytes of a message beside its completion */
 #define ROOM_HELD 72u    /* regions that one request can name */
 #define ROOM_GROUPS 256u /* queue pairs in multicast groups */
 
@@ -147,7 +148,9 @@ struct room_qp {
     uint32_t landing; /* messages that are being copied to it */
 };
 
-/* A completion on its way to its owner. */
+/* A completion on its way to its owner: one cache line, and one for the bytes
+ * of a short message that it brings along. The owner looks at the first one
+ * again and again, so the second is written before, and the first at one go. */
 struct room_completion {
     struct ibv_wc wc;
     uint32_t qp;           /* index */
@@ -155,20 +158,25 @@ struct room_completion {
     int16_t fault;         /* of its machine's plan, + 1 */
     uint8_t recv : 1;      /* on which queue of qp */
     uint8_t unreached : 1; /* no peer comes for its bytes: enum mock_kept */
+    uint8_t inside : 1;    /* they are here, and not where the work says */
     uint8_t generation;    /* of qp */
     _Atomic uint32_t turn; /* its place in the order of all; says: written */
+    _Alignas(64) unsigned char bytes[ROOM_INSIDE];
 };
 
+/* In groups of cache lines: what its owner reads at each poll, which is hardly
+ * ever written; what a peer writes with each completion; what its owner writes
+ * with each one it takes. */
 struct room_cq {
     struct room_object object;
     uint32_t cqe;
     uint32_t ring;  /* of completions */
     uint32_t slots; /* of the ring, a power of two */
-    uint32_t tail;  /* completions ever put */
-    uint32_t known; /* a head that was read: at least so many were taken */
     uint32_t lost;
-    uint8_t armed; /* 1: any completion, 2: a solicited one makes an event */
-    uint8_t event; /* one that the owner has not been told of */
+    uint8_t event;              /* one that the owner has not been told of */
+    _Alignas(64) uint32_t tail; /* completions ever put */
+    uint32_t known; /* a head that was read: at least so many were taken */
+    uint8_t armed;  /* 1: any completion, 2: a solicited one makes an event */
     _Alignas(64) _Atomic uint32_t head; /* completions ever taken */
 };
 
@@ -234,20 +242,24 @@ struct room_cache {
     uint32_t count;
 };
 
+/* In groups of cache lines: what peers read with each message; what only the
+ * process itself writes; what peers write. */
 struct room_process {
     _Atomic int32_t pid; /* 0: nobody */
     uint8_t machine;
     bool copies_refused;
     bool reached;                /* it has had memory that peers can reach */
     uint32_t pds[VF_DEVICE_MAX]; /* that it holds of each device */
-    uint32_t landing;            /* the queue pair that it copies to now */
+    /* The queue pair that it copies to now. */
+    _Alignas(64) uint32_t landing;
     struct room_move move;
     struct room_cache cache[ROOM_CLASSES];
     uint32_t held;
     uint32_t regions[ROOM_HELD];  /* that it copies to or from now */
     uint32_t objects[ROOM_KINDS]; /* lists, indices */
-    _Atomic uint32_t bell;        /* counts what its attendant shall look at */
-    _Atomic uint32_t asleep;      /* the attendant is */
+    /* Counts what its attendant shall look at. */
+    _Alignas(64) _Atomic uint32_t bell;
+    _Atomic uint32_t asleep; /* the attendant is */
     /* Messages that wait for it in the room, where a peer's RDMA could reach
      * the memory they belong to. May be too high after a death, never too
      * low. */
@@ -330,9 +342,29 @@ void room_inherit(struct room_view *view, uint32_t process);
 void *room_new(struct vf_world *world, enum room_kind kind,
                struct vf_object *owner);
 void room_free(struct vf_world *world, struct room_object *object);
+/* Bytes from one object of the kind to the next in its slab. */
+static inline size_t room_stride(enum room_kind kind)
+{
+    size_t size = kind == ROOM_QP    ? sizeof(struct room_qp)
+                  : kind == ROOM_CQ  ? sizeof(struct room_cq)
+                  : kind == ROOM_SRQ ? sizeof(struct room_srq)
+                                     : sizeof(struct room_region);
+
+    return (size + ROOM_GRANULE - 1) / ROOM_GRANULE * ROOM_GRANULE;
+}
+
 /* The object with the index, live or not; NULL: there never was one. */
-void *room_find(const struct room_view *view, enum room_kind kind,
-                uint32_t index);
+static inline void *room_find(const struct room_view *view, enum room_kind kind,
+                              uint32_t index)
+{
+    const struct room_table *table = &view->room->tables[kind];
+    unsigned char *slab;
+
+    if (index == 0 || index > table->count)
+        return NULL;
+    slab = room_at(view, table->slabs[(index - 1) / ROOM_SLAB]);
+    return slab + (index - 1) % ROOM_SLAB * room_stride(kind);
+}
 
 /* Numbers of queue pairs. Entered. 0: no number is free. */
 uint32_t room_number(struct room_view *view, struct room_qp *qp);

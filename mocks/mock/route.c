@@ -158,16 +158,24 @@ static struct vf_device *other_device(const struct vf_device *from,
                : route_lid(from, path->dlid);
 }
 
+struct vf_device *route_other_device(struct vf_world *world,
+                                     const struct room_qp *qp)
+{
+    return other_device(mock_device(world, &qp->object), &qp->attr.ah_attr);
+}
+
+struct room_qp *route_end_on(struct vf_world *world, const struct room_qp *qp,
+                             const struct vf_device *to)
+{
+    struct room_qp *found =
+        room_numbered(world->view, to->machine->number, qp->attr.dest_qp_num);
+    return found && found->object.device == to->index ? found : NULL;
+}
+
 struct room_qp *route_other_end(struct vf_world *world,
                                 const struct room_qp *qp)
 {
-    struct vf_device *to =
-        other_device(mock_device(world, &qp->object), &qp->attr.ah_attr);
-    struct room_qp *found;
+    const struct vf_device *to = route_other_device(world, qp);
 
-    if (!to)
-        return NULL;
-    found =
-        room_numbered(world->view, to->machine->number, qp->attr.dest_qp_num);
-    return found && found->object.device == to->index ? found : NULL;
+    return to ? route_end_on(world, qp, to) : NULL;
 }

@@ -266,6 +266,8 @@ static int post_one_send(struct vf_object *object, struct room_qp *qp,
 
     if (err)
         return err;
+    if (short_send(object, qp, wr))
+        return 0;
     if (inlined)
         bytes += inline_bytes(wr);
     ref = new_work(object, wr->sg_list, wr->num_sge, bytes, &err);
@@ -317,7 +319,8 @@ int mock_post_send(struct vf_object *object, struct ibv_send_wr *wr,
     }
     if (err)
         *bad = wr;
-    move_pump(world, qp);
+    if (qp->send.first)
+        move_pump(world, qp);
     room_leave(world);
     return err;
 }

@@ -1,5 +1,8 @@
-/* The subject `cjaccl`: the fixed module, with every hook of its configuration
- * in the simulator's hands. */
+/*
+ * The subjects `cjaccl`, the fixed module, and `sockets`, the same over its
+ * socket ring, which needs no device. Every hook of the configuration is in the
+ * simulator's hands.
+ */
 #include <cjaccl/cjaccl.h>
 
 #include <errno.h>
@@ -99,9 +102,9 @@ static int net_connect(void *ctx, const char *host, uint16_t port,
 static int64_t net_send(void *ctx, int end, const void *data, size_t size,
                         int64_t deadline_ns)
 {
-    (void)deadline_ns;
     /* The simulated network would take a send whole; real ones need not. */
-    return sim_send(ctx, end, data, size > PARTIAL ? size - PARTIAL : size);
+    return sim_send_some(ctx, end, data, size > PARTIAL ? size - PARTIAL : size,
+                         deadline_ns);
 }
 
 static int64_t net_recv(void *ctx, int end, void *data, size_t size,
@@ -125,6 +128,17 @@ static int net_alive(void *ctx, int end)
     return sim_socket_alive(ctx, end) ? 0 : -ECONNRESET;
 }
 
+static int net_local_name(void *ctx, int end, char *host, size_t size,
+                          uint16_t *port)
+{
+    int number = sim_socket_port(ctx, end);
+    if (host)
+        snprintf(host, size, "%s", sim_rank_address(ctx));
+    if (port && number >= 0)
+        *port = (uint16_t)number;
+    return 0;
+}
+
 static void net_peer_name(void *ctx, int end, char *name, size_t size)
 {
     snprintf(name, size, "%s", sim_socket_peer(ctx, end));
@@ -139,6 +153,8 @@ static int answer(int status, const struct cj_error *error,
     if (status == CJ_OK)
         return 0;
     failure->code = error->code;
+    failure->refused =
+        error->code == CJ_INVALID || error->code == CJ_UNSUPPORTED;
     failure->step = cj_strstep(error->step);
     snprintf(failure->message, sizeof failure->message, "%s", error->message);
     return -1;
@@ -154,21 +170,53 @@ static void fill_cells(struct sim_rank *rank, struct cj_cell *cells, int size)
         }
 }
 
-static int start(struct sim_rank *rank, void **group,
-                 struct sim_failure *failure)
+/* What a rank is to be told once, and only when it falls back. */
+static void warn(void *ctx, const char *message)
+{
+    int *warnings = ctx;
+    *warnings += message[0] != '\0';
+}
+
+static void check_warnings(struct sim_rank *rank, const struct cj_group *group,
+                           enum cj_backend backend, int warnings)
+{
+    struct cj_info info;
+    bool fell = false;
+    if (group) {
+        cj_info(group, &info);
+        fell = info.sockets && backend == CJ_BACKEND_RDMA;
+    }
+    if (group && warnings != fell)
+        sim_crash(rank, "a fallback and its warning disagree", "");
+}
+
+static void fill_settings(struct sim_rank *rank, struct cj_config *config,
+                          enum cj_backend backend)
+{
+    config->topology =
+        sim_rank_prefers_ring(rank) ? CJ_TOPOLOGY_RING : CJ_TOPOLOGY_AUTO;
+    config->backend = backend;
+    if (sim_rank_setting(rank, SCN_SETTING_BACKEND) != 0)
+        config->backend = CJ_BACKEND_SOCKETS;
+    if (sim_rank_setting(rank, SCN_SETTING_FALLBACK) != 0)
+        config->fallback = CJ_FALLBACK_SOCKETS;
+}
+
+static int start_over(struct sim_rank *rank, void **group,
+                      struct sim_failure *failure, enum cj_backend backend)
 {
     struct cj_library library = {rank, library_open, library_symbol,
                                  library_close};
     struct cj_clock clock = {rank, clock_now, clock_sleep, clock_idle};
     struct cj_allocator allocator = {rank, allocator_alloc, allocator_free};
-    struct cj_net net = {rank,      net_listen,   net_accept, net_connect,
-                         net_send,  net_recv,     net_wait,   net_close,
-                         net_alive, net_peer_name, NULL};
+    struct cj_net net = {rank,      net_listen,    net_accept,    net_connect,
+                         net_send,  net_recv,      net_wait,      net_close,
+                         net_alive, net_peer_name, net_local_name};
     struct cj_cell cells[(SCN_RANKS_MAX + 1) * (SCN_RANKS_MAX + 1)];
     struct cj_config config;
     struct cj_error error;
     struct cj_group *started = NULL;
-    int status;
+    int status, warnings = 0;
     memset(&config, 0, sizeof config);
     config.rank = sim_rank_number(rank);
     config.size = sim_rank_size(rank);
@@ -179,20 +227,59 @@ static int start(struct sim_rank *rank, void **group,
     config.clock = &clock;
     config.allocator = &allocator;
     config.net = &net;
+    config.warn = warn;
+    config.warn_ctx = &warnings;
+    fill_settings(rank, &config, backend);
     status = cj_init(&config, &started, &error);
+    check_warnings(rank, started, config.backend, warnings);
     *group = started;
     return answer(status, &error, failure);
 }
 
-static int all_sum(struct sim_rank *rank, void *group, const void *input,
-                   void *output, size_t count, enum scn_type type,
+static int start(struct sim_rank *rank, void **group,
+                 struct sim_failure *failure)
+{
+    return start_over(rank, group, failure, CJ_BACKEND_RDMA);
+}
+
+static int start_sockets(struct sim_rank *rank, void **group,
+                         struct sim_failure *failure)
+{
+    return start_over(rank, group, failure, CJ_BACKEND_SOCKETS);
+}
+
+static int call(struct cj_group *group, const struct sim_operation *operation,
+                struct cj_error *error)
+{
+    const void *in = operation->input;
+    void *out = operation->output;
+    size_t count = operation->count;
+    enum cj_type type = (enum cj_type)operation->type;
+    size_t bytes = count * cj_type_size(type);
+    switch (operation->what) {
+    case SCN_ALL_SUM:
+        return cj_all_sum(group, in, out, count, type, error);
+    case SCN_ALL_MAX:
+        return cj_all_max(group, in, out, count, type, error);
+    case SCN_ALL_MIN:
+        return cj_all_min(group, in, out, count, type, error);
+    case SCN_ALL_GATHER:
+        return cj_all_gather(group, in, out, bytes, error);
+    case SCN_SUM_SCATTER:
+        return cj_sum_scatter(group, in, out, count, type, error);
+    default:
+        return in ? cj_send(group, in, bytes, operation->peer, error)
+                  : cj_recv(group, out, bytes, operation->peer, error);
+    }
+}
+
+static int operate(struct sim_rank *rank, void *group,
+                   const struct sim_operation *operation,
                    struct sim_failure *failure)
 {
     struct cj_error error;
     (void)rank;
-    return answer(
-        cj_all_sum(group, input, output, count, (enum cj_type)type, &error),
-        &error, failure);
+    return answer(call(group, operation, &error), &error, failure);
 }
 
 static int barrier(struct sim_rank *rank, void *group,
@@ -215,10 +302,21 @@ const struct sim_subject sim_subject_cjaccl = {
     .name = "cjaccl",
     .about = "the fixed module (cjaccl/)",
     .fixed = true,
-    .mesh_only = true,
     .waits = true,
     .init = start,
-    .all_sum = all_sum,
+    .operate = operate,
+    .barrier = barrier,
+    .finalize = finalize,
+};
+
+const struct sim_subject sim_subject_sockets = {
+    .name = "sockets",
+    .about = "the fixed module's socket ring, which needs no device",
+    .fixed = true,
+    .ring_only = true,
+    .waits = true,
+    .init = start_sockets,
+    .operate = operate,
     .barrier = barrier,
     .finalize = finalize,
 };

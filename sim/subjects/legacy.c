@@ -164,16 +164,26 @@ static int init_2026_08_22(struct sim_rank *rank, void **group,
     return init(rank, group, failure, &revision_2026_08_22);
 }
 
-static int all_sum(struct sim_rank *rank, void *handle, const void *input,
-                   void *output, size_t count, enum scn_type type,
+static int all_sum(struct legacy_group *group, const void *input, void *output,
+                   int64_t count, enum scn_type type)
+{
+    if (group->ring)
+        return legacy_ring_all_sum(group, input, output, count, type);
+    return legacy_mesh_all_sum(group, input, output, count, type);
+}
+
+static int operate(struct sim_rank *rank, void *handle,
+                   const struct sim_operation *operation,
                    struct sim_failure *failure)
 {
     struct legacy_group *group = handle;
     (void)rank;
     group->failure = failure;
-    if (group->ring)
-        return legacy_ring_all_sum(group, input, output, (int64_t)count, type);
-    return legacy_mesh_all_sum(group, input, output, (int64_t)count, type);
+    if (operation->what != SCN_ALL_SUM)
+        return legacy_throw(group, "not modelled: of the operations only "
+                                   "all_sum is");
+    return all_sum(group, operation->input, operation->output,
+                   (int64_t)operation->count, operation->type);
 }
 
 /* A sum of one byte, in place. 2026-04 has no barrier: this is what its users
@@ -181,8 +191,11 @@ static int all_sum(struct sim_rank *rank, void *handle, const void *input,
 static int barrier(struct sim_rank *rank, void *handle,
                    struct sim_failure *failure)
 {
+    struct legacy_group *group = handle;
     uint8_t byte = 0;
-    return all_sum(rank, handle, &byte, &byte, 1, SCN_UINT8, failure);
+    (void)rank;
+    group->failure = failure;
+    return all_sum(group, &byte, &byte, 1, SCN_UINT8);
 }
 
 static int finalize(struct sim_rank *rank, void *handle,
@@ -199,7 +212,7 @@ const struct sim_subject sim_subject_legacy_2026_04 = {
     .name = "legacy-2026-04",
     .about = "model of JACCL of 2026-04-16, call for call",
     .init = init_2026_04,
-    .all_sum = all_sum,
+    .operate = operate,
     .barrier = barrier,
     .finalize = finalize,
 };
@@ -208,7 +221,7 @@ const struct sim_subject sim_subject_legacy_2026_08_04 = {
     .name = "legacy-2026-08-04",
     .about = "model of JACCL of 2026-08-04, call for call",
     .init = init_2026_08_04,
-    .all_sum = all_sum,
+    .operate = operate,
     .barrier = barrier,
     .finalize = finalize,
 };
@@ -217,7 +230,7 @@ const struct sim_subject sim_subject_legacy_2026_08_22 = {
     .name = "legacy-2026-08-22",
     .about = "model of JACCL of 2026-08-22, call for call",
     .init = init_2026_08_22,
-    .all_sum = all_sum,
+    .operate = operate,
     .barrier = barrier,
     .finalize = finalize,
 };

@@ -203,13 +203,47 @@ int dtype_of(enum scn_type type)
     return dtypes[type];
 }
 
-int all_sum(struct sim_rank *rank, void *group, const void *input, void *output,
-            size_t count, enum scn_type type, struct sim_failure *failure)
+// A revision from before sum_scatter has none.
+template <typename Any>
+void sum_scatter_of(Any &group, const struct sim_operation &operation,
+                    size_t bytes)
 {
-    return guarded(rank, failure, [&] {
-        group_of(group)->all_sum(input, output, count * scn_type_size(type),
-                                 dtype_of(type));
-    });
+    if constexpr (requires { group.sum_scatter(nullptr, nullptr, 0, 0); })
+        group.sum_scatter(operation.input, operation.output, bytes,
+                          dtype_of(operation.type));
+    else
+        throw std::runtime_error("[jaccl] this revision has no sum_scatter");
+}
+
+void operate_on(jaccl::Group &group, const struct sim_operation &operation)
+{
+    size_t bytes = operation.count * scn_type_size(operation.type);
+    int dtype = dtype_of(operation.type);
+    switch (operation.what) {
+    case SCN_ALL_SUM:
+        return group.all_sum(operation.input, operation.output, bytes, dtype);
+    case SCN_ALL_MAX:
+        return group.all_max(operation.input, operation.output, bytes, dtype);
+    case SCN_ALL_MIN:
+        return group.all_min(operation.input, operation.output, bytes, dtype);
+    case SCN_ALL_GATHER:
+        return group.all_gather(operation.input, operation.output, bytes);
+    case SCN_SUM_SCATTER:
+        return sum_scatter_of(group, operation, bytes);
+    case SCN_SEND:
+        if (operation.input)
+            return group.send(operation.input, bytes, operation.peer);
+        return group.recv(operation.output, bytes, operation.peer);
+    default:
+        throw std::runtime_error("no such operation");
+    }
+}
+
+int operate(struct sim_rank *rank, void *group,
+            const struct sim_operation *operation, struct sim_failure *failure)
+{
+    return guarded(rank, failure,
+                   [&] { operate_on(*group_of(group), *operation); });
 }
 
 // A revision without a barrier has users that sum a byte.
@@ -239,10 +273,10 @@ const struct sim_subject sim_subject_native = {
     .name = "native",
     .about = "the installed libjaccl: " NATIVE_LIBRARY,
     .fixed = false,
-    .mesh_only = false,
+    .ring_only = false,
     .waits = false,
     .init = start,
-    .all_sum = all_sum,
+    .operate = operate,
     .barrier = barrier,
     .finalize = finalize,
     .resume = resume,

@@ -13,6 +13,7 @@ extern const struct sim_subject sim_subject_legacy_2026_08_04;
 extern const struct sim_subject sim_subject_legacy_2026_08_22;
 /* The fixed module of this repository. */
 extern const struct sim_subject sim_subject_cjaccl;
+extern const struct sim_subject sim_subject_sockets;
 /* An installed libjaccl: native.h. Without one there is only the reason. */
 extern const struct sim_subject sim_subject_native;
 extern const char *const sim_native_why;

@@ -69,11 +69,17 @@
  * the group.
  *
  * Threads. Different groups may be used from different threads, also several on
- * one device; one group from one thread at a time. A process that forks keeps
- * its groups; in the child they answer CJ_INVALID, and cj_finalize() there
- * frees memory and nothing else. Errors are reported in the caller's struct
- * cj_error and nowhere else: cjaccl exits never, keeps no global state, and
- * prints nothing but the warning of a fallback, if nobody takes that.
+ * one device; one group from one thread at a time. Errors are reported in the
+ * caller's struct cj_error and nowhere else: cjaccl exits never, keeps no
+ * global state, and prints nothing but the warning of a fallback, if nobody
+ * takes that.
+ *
+ * Processes that fork. A process that forks keeps its groups; in the child they
+ * answer CJ_INVALID, and cj_finalize() there frees memory and closes the
+ * child's copies of TCP connections, which nobody else notices. exec closes
+ * them, too. What cannot be done: when a rank is killed while a child of it
+ * lives on that did neither, its connections live on with the child, and the
+ * other ranks take it for alive until their deadline.
  */
 #ifndef CJACCL_H
 #define CJACCL_H
@@ -267,7 +273,7 @@ struct cj_allocator {
  */
 struct cj_net {
     void *ctx;
-    /* A listener at that address: an end. */
+    /* A listener at that address: an end. Port 0: any that is free. */
     int (*listen)(void *ctx, const char *host, uint16_t port);
     /*
      * The next connection of a listener: an end. One that failed before it was
@@ -413,6 +419,9 @@ struct cj_settings {
  *   CJ_BACKEND     "sockets": CJ_BACKEND_SOCKETS; "rdma"
  *   CJ_START_TIMEOUT, CJ_OPERATION_TIMEOUT    seconds, e.g. 2.5
  *
+ * A coordinator that is set but empty, and one of cjaccl's own names that is,
+ * is as good as not set; a rank or a path that is empty is an error.
+ *
  * CJ_NO_CONFIGURATION when neither a rank nor a device file is named: this
  * process is no rank. On failure nothing has to be freed.
  */
@@ -421,10 +430,10 @@ int cj_settings_from_env(struct cj_settings *settings, struct cj_error *error);
 /*
  * Reads the cells of a device file (a JSON array of rows, a cell being null, a
  * name or an array of names) or of an mlx.launch hostfile ({"hosts": [{"rdma":
- * row, "ips": [..]}, ..]}), which also gives the coordinator's address, at port
- * 32323, where no `coordinator` is given. `text` is `size` bytes and need not
- * end in a zero; `name` is what messages call it. Everything that is wrong is
- * CJ_INVALID, with the row and column.
+ * row, "ips": [..]}, ..]}, or that list of hosts alone), which also gives the
+ * coordinator's address, at port 32323, where no `coordinator` is given. `text`
+ * is `size` bytes and need not end in a zero; `name` is what messages call it.
+ * Everything that is wrong is CJ_INVALID, with the row and column.
  */
 int cj_settings_from_text(struct cj_settings *settings, const char *text,
                           size_t size, const char *name, int rank,
