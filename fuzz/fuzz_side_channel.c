@@ -612,10 +612,16 @@ static bool was_heard(const struct cj_config *config, int rank)
     return false;
 }
 
-static void check_ready(const struct cj_config *config)
+static void check_ready(const struct cj_config *config,
+                        const struct cj_group *group)
 {
     size_t all = (size_t)config->size * least_said(config);
-    if (config->backend == CJ_BACKEND_SOCKETS) {
+    struct cj_info info;
+    cj_info(group, &info);
+    expect(!info.sockets || config->backend == CJ_BACKEND_SOCKETS ||
+               config->fallback == CJ_FALLBACK_SOCKETS,
+           "sockets only where they are allowed");
+    if (info.sockets) {
         /* With a number in it that the input can only know by chance. */
         expect(world.speakers[RING_CLIENT].heard >= 16 ||
                    world.speakers[RING_CLIENT + 1].heard >= 16,
@@ -677,7 +683,7 @@ static void run(struct cj_config *config)
     expect(world.now <= TIMEOUT_NS + TIMEOUT_NS / 100, "it ends in time");
     expect((status == CJ_OK) == (group != NULL), "a group or an error");
     if (group) {
-        check_ready(config);
+        check_ready(config, group);
         use_group(group);
         expect(cj_finalize(group, NULL) == CJ_OK, "all is released");
     } else {

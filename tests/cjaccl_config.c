@@ -178,9 +178,6 @@ static void numbers_out_of_range_are_refused(void **state)
         config.operation_timeout_ns = -1;
         expect_refusal(&config, CJ_INVALID, "timeout");
         config.operation_timeout_ns = 0;
-        config.handshake = (enum cj_handshake)7;
-        expect_refusal(&config, CJ_INVALID, "handshake");
-        config.handshake = CJ_HANDSHAKE_AUTO;
         config.topology = (enum cj_topology)2;
         expect_refusal(&config, CJ_INVALID, "topology");
         config.topology = CJ_TOPOLOGY_AUTO;

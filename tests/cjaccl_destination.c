@@ -179,22 +179,6 @@ static void the_bytes_are_jaccls(void **state)
     assert_int_equal(cj_finalize(ranks.rank[0].group, NULL), CJ_OK);
 }
 
-static void jaccl_knows_no_handshake(void **state)
-{
-    (void)state;
-    prepare();
-    ranks.rank[0].config.handshake = CJ_HANDSHAKE_ON;
-    expect_status(CJ_UNSUPPORTED, "rank 1 is no cjaccl");
-    /* A device that drops: it is off all the same, or nothing would work. */
-    prepare();
-    ranks.rank[0].machine.transport = 0;
-    ranks_run(&ranks, play_or_start);
-    assert_int_equal(ranks.rank[0].status, CJ_OK);
-    assert_false(ranks.rank[0].group->all_cjaccl);
-    assert_int_equal(ranks.rank[0].group->wire, CJI_WIRE_JACCL);
-    assert_int_equal(cj_finalize(ranks.rank[0].group, NULL), CJ_OK);
-}
-
 /* A ring's peer: two vectors of one wire each. */
 static struct {
     struct cji_destination mine[2]; /* left, right */
@@ -372,7 +356,6 @@ int main(void)
         cmocka_unit_test(another_number_of_ranks_is_an_error),
         cmocka_unit_test(numbers_that_cannot_be_are_errors),
         cmocka_unit_test(the_bytes_are_jaccls),
-        cmocka_unit_test(jaccl_knows_no_handshake),
         cmocka_unit_test(the_bytes_of_a_ring_are_jaccls),
         cmocka_unit_test(a_mark_that_was_left_behind_makes_no_cjaccl),
         cmocka_unit_test(a_ring_with_jaccl_has_no_all_gather),

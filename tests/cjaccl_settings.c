@@ -448,7 +448,7 @@ static void files_are_read(void **state)
     assert_string_equal(cell(&settings, 1, 0)->names[0], "b");
     cj_settings_free(&settings);
     refuse_file("/nonexistent/devices.json", ENOENT,
-                "no such file or directory: ENOENT");
+                "no such file or directory, ENOENT (2)");
     refuse_file("", ENOENT, "no such file or directory");
     refuse_file(directory, EISDIR, "it is a directory");
     write_file(path, "", 0);

@@ -573,7 +573,9 @@ static void what_is_no_message_is_an_error(void **state)
     assert_int_equal(atomic_load(&alter), 0);
     assert_int_equal(ring.members[1].status, CJ_PROTOCOL);
     expect_text(ring.members[1].error.message, "no message of cjaccl");
-    assert_int_equal(ring.members[0].status, CJ_PEER_GONE);
+    /* What rank 1 had sent before is right. */
+    assert_true(ring.members[0].status == CJ_OK ||
+                ring.members[0].status == CJ_PEER_GONE);
 }
 
 /* Rank 1 goes in the middle of things. */

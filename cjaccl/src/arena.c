@@ -81,11 +81,11 @@ int cji_arena_register(struct cj_group *group)
         if (device->mr == NULL)
             return cji_fail(
                 group, CJ_VERBS, cji_about_device(device->name, errno),
-                "device %s: registering %.1f MiB failed: %s; this group asks "
-                "for 1 region, and the device allows %s to all processes "
-                "together: another process may hold the rest, and on Linux "
-                "look at ulimit -l",
-                device->name, (double)group->arena_size / (1024 * 1024),
+                "registering %.1f MiB failed: %s. This group asks for 1 "
+                "region, "
+                "and the device allows %s to all processes together: another "
+                "process may hold the rest; on Linux look at ulimit -l, too",
+                (double)group->arena_size / (1024 * 1024),
                 cji_errno_text(errno).text,
                 cji_limit_text(device->max_mr).text);
     }

@@ -87,8 +87,6 @@ static bool is_out_of(int value, int last)
 
 static int check_choices(const struct cj_config *config, struct cj_error *error)
 {
-    if (is_out_of((int)config->handshake, CJ_HANDSHAKE_OFF))
-        return invalid(error, config, "has an unknown handshake setting");
     if (is_out_of((int)config->topology, CJ_TOPOLOGY_RING))
         return invalid(error, config, "has an unknown topology");
     if (is_out_of((int)config->backend, CJ_BACKEND_SOCKETS))

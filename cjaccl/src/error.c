@@ -39,10 +39,25 @@ struct cji_device_text cji_on_device(const struct cji_link *link)
     return result;
 }
 
+/* "cjaccl: rank 0: rdma_en2: "; texts that begin with the device name it. */
+static void begin_message(struct cj_error *error, const char *format)
+{
+    bool named = strncmp(format, "device %", 8) == 0;
+
+    if (error->device[0] == '\0' || named)
+        (void)snprintf(error->message, sizeof error->message,
+                       "cjaccl: rank %d: ", error->rank);
+    else
+        (void)snprintf(error->message, sizeof error->message,
+                       "cjaccl: rank %d: %s: ", error->rank, error->device);
+}
+
 static void fill(struct cj_error *error, enum cj_status code, enum cj_step step,
                  int rank, struct cji_about about, const char *format,
                  va_list arguments)
 {
+    size_t used;
+
     memset(error, 0, sizeof *error);
     error->code = code;
     error->step = step;
@@ -51,7 +66,10 @@ static void fill(struct cj_error *error, enum cj_status code, enum cj_step step,
     error->err_no = about.err_no;
     if (about.device != NULL)
         (void)snprintf(error->device, sizeof error->device, "%s", about.device);
-    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    begin_message(error, format);
+    used = strlen(error->message);
+    (void)vsnprintf(error->message + used, sizeof error->message - used, format,
+                    arguments);
 }
 
 int cji_error_fill(struct cj_error *error, enum cj_status code,
@@ -157,68 +175,53 @@ const char *cj_strstep(int step)
     return words[step];
 }
 
-static const char *errno_name(int err_no)
+struct errno_words {
+    int number;
+    const char *words;
+};
+
+static const struct errno_words errnos[] = {
+    /* keep sorted */
+    {EACCES, "permission denied, EACCES"},
+    {EADDRINUSE, "the address is in use, EADDRINUSE"},
+    {EADDRNOTAVAIL, "no such address here, EADDRNOTAVAIL"},
+    {EAGAIN, "try again, EAGAIN"},
+    {EBUSY, "device or resource busy, EBUSY"},
+    {ECONNABORTED, "connection aborted, ECONNABORTED"},
+    {ECONNREFUSED, "connection refused, ECONNREFUSED"},
+    {ECONNRESET, "connection reset, ECONNRESET"},
+    {EFAULT, "bad address, EFAULT"},
+    {EHOSTDOWN, "host is down, EHOSTDOWN"},
+    {EHOSTUNREACH, "no route to host, EHOSTUNREACH"},
+    {EINVAL, "invalid argument, EINVAL"},
+    {EIO, "input/output error, EIO"},
+    {EISDIR, "it is a directory, EISDIR"},
+    {EMFILE, "too many open files, EMFILE"},
+    {ENETDOWN, "network is down, ENETDOWN"},
+    {ENETUNREACH, "network is unreachable, ENETUNREACH"},
+    {ENFILE, "too many open files in the system, ENFILE"},
+    {ENODATA, "no data available, ENODATA"},
+    {ENODEV, "no such device, ENODEV"},
+    {ENOENT, "no such file or directory, ENOENT"},
+    {ENOMEM, "cannot allocate memory, ENOMEM"},
+    {ENOSPC, "no space left, ENOSPC"},
+    {ENOSYS, "not implemented, ENOSYS"},
+    {EOPNOTSUPP, "operation not supported, EOPNOTSUPP"},
+    {EPERM, "operation not permitted, EPERM"},
+    {EPIPE, "broken pipe, EPIPE"},
+    {EPROTO, "protocol error, EPROTO"},
+    {ETIMEDOUT, "timed out, ETIMEDOUT"},
+};
+
+/* In words of its own: strerror() speaks the user's language, and no two
+ * systems alike. */
+static const char *errno_words(int err_no)
 {
-    switch (err_no) {
-    case EACCES:
-        return "EACCES";
-    case EADDRINUSE:
-        return "EADDRINUSE";
-    case EADDRNOTAVAIL:
-        return "EADDRNOTAVAIL";
-    case EAGAIN:
-        return "EAGAIN";
-    case EBUSY:
-        return "EBUSY";
-    case ECONNABORTED:
-        return "ECONNABORTED";
-    case ECONNREFUSED:
-        return "ECONNREFUSED";
-    case ECONNRESET:
-        return "ECONNRESET";
-    case EFAULT:
-        return "EFAULT";
-    case EHOSTDOWN:
-        return "EHOSTDOWN";
-    case EHOSTUNREACH:
-        return "EHOSTUNREACH";
-    case EINVAL:
-        return "EINVAL";
-    case EIO:
-        return "EIO";
-    case EMFILE:
-        return "EMFILE";
-    case ENETDOWN:
-        return "ENETDOWN";
-    case ENETUNREACH:
-        return "ENETUNREACH";
-    case ENFILE:
-        return "ENFILE";
-    case ENODATA:
-        return "ENODATA";
-    case ENODEV:
-        return "ENODEV";
-    case ENOENT:
-        return "ENOENT";
-    case ENOMEM:
-        return "ENOMEM";
-    case ENOSPC:
-        return "ENOSPC";
-    case ENOSYS:
-        return "ENOSYS";
-    case EOPNOTSUPP:
-        return "EOPNOTSUPP";
-    case EPERM:
-        return "EPERM";
-    case EPIPE:
-        return "EPIPE";
-    case EPROTO:
-        return "EPROTO";
-    case ETIMEDOUT:
-        return "ETIMEDOUT";
-    default:
-        return NULL;
+    for (size_t i = 0; i < sizeof errnos / sizeof *errnos; i++) {
+        if (errnos[i].number == err_no)
+            return errnos[i].words;
     }
+    return NULL;
 }
 
 int cji_verbs_errno(int answer)
@@ -233,7 +236,7 @@ int cji_verbs_errno(int answer)
 struct cji_errno_text cji_errno_text(int err_no)
 {
     struct cji_errno_text result;
-    const char *name = errno_name(err_no);
+    const char *name = errno_words(err_no);
 
     if (err_no == 0)
         (void)snprintf(result.text, sizeof result.text, "no errno");

@@ -27,7 +27,8 @@ struct cji_about cji_about_peer(int peer, int err_no);
 struct cji_about cji_about_device(const char *device, int err_no);
 struct cji_about cji_about_link(const struct cji_link *link, int err_no);
 
-/* Fills *error. Returns `code`. */
+/* Fills *error; the message begins with "cjaccl: rank N: " and, unless `format`
+ * begins with "device %", the device's name. Returns `code`. */
 int cji_error_fill(struct cj_error *error, enum cj_status code,
                    enum cj_step step, int rank, struct cji_about about,
                    const char *format, ...) CJI_PRINTF(6, 7);
@@ -46,9 +47,10 @@ int cji_fail(struct cj_group *group, enum cj_status code,
  */
 int cji_verbs_errno(int answer);
 
-/* An errno in words, e.g. "ENOMEM (12)"; "no errno" for 0. */
+/* An errno in words, e.g. "cannot allocate memory, ENOMEM (12)"; "no errno" for
+ * 0. */
 struct cji_errno_text {
-    char text[40];
+    char text[64];
 };
 struct cji_errno_text cji_errno_text(int err_no);
 

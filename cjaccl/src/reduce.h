@@ -20,7 +20,7 @@ enum cji_reduction { CJI_SUM, CJI_MAX, CJI_MIN };
 void cji_reduce(enum cji_reduction reduction, enum cj_type type, const void *in,
                 void *out, size_t count);
 
-/* out[i] = a[i] OP b[i]. out is `a` or overlaps neither. */
+/* out[i] = a[i] OP b[i]. out is `a`, or is `b`, or overlaps neither. */
 void cji_reduce_to(enum cji_reduction reduction, enum cj_type type,
                    const void *a, const void *b, void *out, size_t count);
 

@@ -146,20 +146,6 @@ static ssize_t slurp(const char *path, char *text)
     return size;
 }
 
-static const char *read_error_text(int err_no)
-{
-    switch (err_no) {
-    case ENOENT:
-        return "no such file or directory";
-    case EACCES:
-        return "permission denied";
-    case EISDIR:
-        return "it is a directory";
-    default:
-        return "it cannot be read";
-    }
-}
-
 int cj_settings_from_file(struct cj_settings *settings, const char *path,
                           int rank, const char *coordinator,
                           struct cj_error *error)
@@ -182,9 +168,8 @@ int cj_settings_from_file(struct cj_settings *settings, const char *path,
     size = slurp(path, text);
     if (size < 0)
         status = cji_source_fail(&source, CJ_INVALID, (int)-size,
-                                 "%s: %s; it has to be the path of a device "
+                                 "%s; it has to be the path of a device "
                                  "file on this machine",
-                                 read_error_text((int)-size),
                                  cji_errno_text((int)-size).text);
     else
         status = read_text(settings, &source, text, (size_t)size, coordinator);

@@ -80,21 +80,11 @@ static int meet(struct cj_group *group, int32_t mine)
     return status != CJ_OK ? status : compare_digests(group, all);
 }
 
-static int refuse_handshake(struct cj_group *group, int stranger)
-{
-    return cji_fail(group, CJ_UNSUPPORTED, cji_about_peer(stranger, 0),
-                    "the handshake is turned on, but rank %d is no cjaccl and "
-                    "knows none: use cjaccl on every rank, or turn it off "
-                    "where the device loses nothing",
-                    stranger);
-}
-
 /*
  * With a JACCL rank. JACCL meets twice at the end and does not look at what is
  * said; cjaccl uses the first time to see that all know the same.
  */
 static int start_with_jaccl(struct cj_group *group,
-                            const struct cj_config *config,
                             const struct cji_exchange_result *result)
 {
     int status;
@@ -104,8 +94,6 @@ static int start_with_jaccl(struct cj_group *group,
         return group->error.code;
     group->wire = CJI_WIRE_JACCL;
     status = cji_destinations_check(group, result);
-    if (status == CJ_OK && config->handshake == CJ_HANDSHAKE_ON)
-        status = refuse_handshake(group, result->stranger);
     if (status == CJ_OK)
         status = connect_links(group, result);
     if (status == CJ_OK)
@@ -204,7 +192,7 @@ static int start_rdma(struct cj_group *group, const struct cj_config *config)
     if (status != CJ_OK)
         return status;
     return group->all_cjaccl ? start_among_cjaccl(group, config, &result)
-                             : start_with_jaccl(group, config, &result);
+                             : start_with_jaccl(group, &result);
 }
 
 static int start_sockets(struct cj_group *group, const struct cj_config *config)

@@ -353,13 +353,6 @@ enum cj_fallback {
     CJ_FALLBACK_SOCKETS /* when all ranks say so: the socket ring */
 };
 
-/* Whether SENDs need the ranks to agree first; on its way out. */
-enum cj_handshake {
-    CJ_HANDSHAKE_AUTO, /* on, unless every device's transport is Thunderbolt */
-    CJ_HANDSHAKE_ON,
-    CJ_HANDSHAKE_OFF
-};
-
 /*
  * What a group is made of. Zeroed fields mean the defaults. Nothing of it is
  * needed after cj_init() has returned, except what the hooks' ctx point at.
@@ -381,9 +374,8 @@ struct cj_config {
     enum cj_topology topology;
     enum cj_backend backend;
     enum cj_fallback fallback;
-    int64_t start_timeout_ns;     /* of cj_init(); 0: 60 s */
-    int64_t operation_timeout_ns; /* of each operation; 0: 600 s */
-    enum cj_handshake handshake;
+    int64_t start_timeout_ns;         /* of cj_init(); 0: 60 s */
+    int64_t operation_timeout_ns;     /* of each operation; 0: 600 s */
     const struct cj_gather *gather;   /* NULL: connections to rank 0 */
     const struct cj_verbs *verbs;     /* NULL: from the library */
     const struct cj_library *library; /* NULL: dlopen */
