@@ -1086,8 +1086,7 @@ static void a_callers_gather_takes_the_place_of_connections(void **state)
     assert_int_equal(cji_side_gather(group, &mine, all, sizeof mine),
                      CJ_NETWORK);
     assert_int_equal(group->error.err_no, ECONNRESET);
-    expect_text(group->error.message,
-                "ECONNRESET");
+    expect_text(group->error.message, "ECONNRESET");
     free_group(group);
     group = new_group(0, 3, SHORT);
     group->gather = (struct cj_gather){&own, answer_gather};
