@@ -1,6 +1,7 @@
 /* Completions: each is checked, and belongs to something that was posted. */
 #include "engine.h"
 
+#include "device.h"
 #include "error.h"
 #include "side.h"
 #include "transport.h"
@@ -186,7 +187,8 @@ struct watch {
     int64_t until;
 };
 
-/* Looks at the clock and the connections: false when the time is over. */
+/* Looks at the clock, the ports and the connections: false when the time is
+ * over or a port is down. */
 static bool look_around(struct cj_group *group, struct watch *watch)
 {
     int64_t now = group->clock.now_ns(group->clock.ctx);
@@ -195,6 +197,8 @@ static bool look_around(struct cj_group *group, struct watch *watch)
         return false;
     if (watch->gone >= 0)
         return true;
+    if (group->device_count > 0 && cji_ports_check(group, now) != CJ_OK)
+        return false;
     watch->gone = cji_side_gone(group);
     if (watch->gone >= 0 && watch->until - now > FAREWELL_NS)
         watch->until = now + FAREWELL_NS;
@@ -209,8 +213,11 @@ static int poll_at_last(struct cj_group *group,
                         const struct cji_operation *operation,
                         const struct watch *watch)
 {
-    int n = poll_all(group);
+    int n;
 
+    if (group->error.code != CJ_OK)
+        return group->error.code;
+    n = poll_all(group);
     if (n != 0)
         return n < 0 ? n : CJ_OK;
     return watch->gone < 0 ? fail_timeout(group, operation)

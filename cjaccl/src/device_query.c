@@ -11,7 +11,7 @@
 /* A queue pair names its GID in 8 bits. */
 #define GID_INDEX_MAX 255
 
-static const char *port_state_name(int state)
+const char *cji_port_state_name(int state)
 {
     switch (state) {
     case IBV_PORT_NOP:
@@ -67,7 +67,7 @@ static int query_port(struct cj_group *group, struct cji_device *device,
                         "cable, check that it is this device's port, and turn "
                         "off a Thunderbolt bridge that owns it",
                         CJI_PORT, device->name,
-                        port_state_name((int)attr.state));
+                        cji_port_state_name((int)attr.state));
     if (attr.gid_tbl_len < 0 || attr.gid_tbl_len > GID_TABLE_MAX)
         return cji_fail(group, CJ_VERBS, cji_about_device(device->name, 0),
                         "port %d of device %s claims a table of %d GIDs, which "

@@ -170,6 +170,8 @@ struct cj_group {
     bool whole;
     int32_t digest; /* of what the ranks told each other at start-up */
 
+    int64_t next_port_look;
+
     unsigned char *arena;
     size_t arena_size;
 

@@ -1,6 +1,7 @@
 /* The operations' entries: what is wrong is refused, what is trivial is done,
  * the rest goes to the mesh or the ring. */
 #include "arguments.h"
+#include "device.h"
 #include "error.h"
 #include "mesh.h"
 #include "ring.h"
@@ -22,6 +23,16 @@ static int report_failed(const struct cj_group *group, enum cj_step step,
                           "the group failed earlier, in %s, and can only be "
                           "finalized; that error was: %s",
                           cj_strstep(first->step), first->message);
+}
+
+/* After a failure the others have to hear that this rank does not go on. */
+static int leave(struct cj_group *group, int status, struct cj_error *error)
+{
+    if (status == CJ_OK)
+        return CJ_OK;
+    cji_side_close(group);
+    *error = group->error;
+    return status;
 }
 
 /*
@@ -48,17 +59,11 @@ static int enter(struct cj_group *group, enum cj_step step, const char *flaw,
     group->timeout = group->operation_timeout;
     group->deadline = CJI_LATER;
     error->code = CJ_OK;
-    return CJ_OK;
-}
-
-/* After a failure the others have to hear that this rank does not go on. */
-static int leave(struct cj_group *group, int status, struct cj_error *error)
-{
-    if (status == CJ_OK)
+    if (group->device_count == 0)
         return CJ_OK;
-    cji_side_close(group);
-    *error = group->error;
-    return status;
+    return leave(group,
+                 cji_ports_check(group, group->clock.now_ns(group->clock.ctx)),
+                 error);
 }
 
 static int all_reduce(struct cj_group *group, enum cj_step step,
