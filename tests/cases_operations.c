@@ -97,7 +97,7 @@ static void a1_a2_a6_any_fault_of_any_operation_is_no_worse(void **state)
 /* After an error the group says so, whatever it is asked for. */
 static void a6_a_failed_group_stays_failed(void **state)
 {
-    char text[256];
+    char text[640];
     (void)state;
     for (size_t o = 0; o < OPERATIONS; o++) {
         snprintf(text, sizeof text, "%srun barrier\nrun all_gather int8 9\n",

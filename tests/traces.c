@@ -151,11 +151,11 @@ static void add_head(const char *line)
         recorded.by_queue = strcmp(value, "by queue") == 0;
     value = value_of(line, "outcome");
     if (value)
-        snprintf(recorded.outcome, sizeof recorded.outcome, "%s", value);
+        snprintf(recorded.outcome, sizeof recorded.outcome, "%.95s", value);
     value = value_of(line, "finding");
     if (value && recorded.finding_count < TITLES_MAX) {
         snprintf(recorded.findings[recorded.finding_count],
-                 sizeof recorded.findings[0], "%s", value);
+                 sizeof recorded.findings[0], "%.95s", value);
         recorded.finding_count++;
     }
 }

@@ -271,7 +271,7 @@ static bool write_address(struct sim_rank *rank, const struct sockaddr *address,
     memcpy(&v4, address, sizeof v4);
     if (host->address[0] && host->address_is.sin_port == v4.sin_port &&
         host->address_is.sin_addr.s_addr == v4.sin_addr.s_addr) {
-        snprintf(text, SCN_WORD_MAX, "%s", host->address);
+        memmove(text, host->address, sizeof host->address);
         return true;
     }
     inet_ntop(AF_INET, &v4.sin_addr, numbers, sizeof numbers);
