@@ -24,6 +24,7 @@ int cli_list(int argc, char **argv);
 int cli_minimize(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_run(int argc, char **argv);
+int cli_sweep(int argc, char **argv);
 int cli_trace(int argc, char **argv);
 
 /* A loaded scenario file; free with cli_unload(). An `expect` for a subject

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/results.h"
+
 static const char help[] =
     "verbfault finds, minimizes and replays what makes RDMA programs crash "
     "when\n"
@@ -19,6 +21,8 @@ static const char help[] =
     "                    of them with what the file expects\n"
     "  trace FILE        the verbs calls of a run, one a line, like strace\n"
     "  minimize FILE     the smallest scenario with the same finding\n"
+    "  sweep [FILE...]   run a scenario once for each fault that is possible "
+    "in it\n"
     "  fmt FILE...       print scenarios in canonical form\n"
     "  list              subjects, profiles, verbs, effects, outcomes\n"
     "\n"
@@ -43,7 +47,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } subcommands[] = {
     {"fmt", cli_fmt},       {"list", cli_list}, {"minimize", cli_minimize},
-    {"replay", cli_replay}, {"run", cli_run},   {"trace", cli_trace},
+    {"replay", cli_replay}, {"run", cli_run},   {"sweep", cli_sweep},
+    {"trace", cli_trace},
 };
 
 /* Results that did not reach the disk or the pipe are no results. */
@@ -86,7 +91,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0)
         return print_help(argc > 2 ? 2 : 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0) {
-        puts("verbfault 0.1.0");
+        puts("verbfault " CLI_VERSION);
         return CLI_FINE;
     }
     return run_subcommand(argc - 1, argv + 1);

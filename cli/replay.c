@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/results.h"
+
 static const char help[] =
-    "usage: verbfault replay [--subject S]... [--verbose] FILE...\n"
+    "usage: verbfault replay [--subject S]... [--verbose] [OPTIONS] FILE...\n"
     "\n"
     "Runs each scenario on each subject and prints one row for each:\n"
     "\n"
@@ -18,8 +20,8 @@ static const char help[] =
     "after its run the faults are lifted and it must start again.\n"
     "\n"
     "  --subject S    only this subject; may be given again\n"
-    "  --verbose      what became of each rank, and its message\n"
-    "\n"
+    "  --verbose      what became of each rank, and its "
+    "message\n" CLI_OUTPUT_HELP "\n"
     "Exit 0: nothing unexpected; 1: something was.\n";
 
 #define CHOSEN_MAX 16
@@ -29,6 +31,9 @@ struct replay {
     int chosen_count;
     bool verbose;
     int rows, surprises;
+    bool quiet; /* standard output is for something else */
+    struct cli_outputs outputs;
+    struct cli_results results;
 };
 
 static const struct scn_statement *expectation(const struct scn *scenario,
@@ -72,6 +77,26 @@ static void print_details(const struct scn_statement *expected,
                result->recovered ? "ready" : result->recovery_message);
 }
 
+static void note(struct replay *replay, const char *path,
+                 const struct sim_subject *subject,
+                 const struct sim_result *result, bool surprise)
+{
+    struct cli_row row = {.scenario = path,
+                          .is_file = strcmp(path, "standard input") != 0,
+                          .subject = subject->name,
+                          .outcome = result->outcome,
+                          .title = result->title,
+                          .message = surprise && result->broken[0]
+                                         ? result->broken
+                                         : result->rank[result->worst].message,
+                          .count = 1,
+                          .verdict = surprise ? CLI_ROW_WRONG
+                                     : result->outcome > SCN_ERROR
+                                         ? CLI_ROW_FOUND
+                                         : CLI_ROW_FINE};
+    cli_results_row(&replay->results, &row);
+}
+
 static int replay_one(struct replay *replay, const struct cli_file *file,
                       const struct sim_subject *subject)
 {
@@ -92,6 +117,9 @@ static int replay_one(struct replay *replay, const struct cli_file *file,
                (expected && !as_expected(expected, &result));
     replay->rows++;
     replay->surprises += surprise;
+    note(replay, file->path, subject, &result, surprise);
+    if (replay->quiet)
+        return CLI_FINE;
     printf("%-36s  %-17s  %-10s  %-11s  %s\n", file->path, subject->name,
            scn_outcome_name(result.outcome),
            surprise   ? "UNEXPECTED"
@@ -158,6 +186,7 @@ static int parse(struct replay *replay, int argc, char **argv)
         {"subject", required_argument, NULL, 's'},
         {"verbose", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
+        CLI_OUTPUT_OPTIONS,
         {NULL, 0, NULL, 0}};
     int option, code = CLI_FINE;
     opterr = 0;
@@ -168,6 +197,8 @@ static int parse(struct replay *replay, int argc, char **argv)
         }
         if (option == '?')
             return cli_bad_option("replay", argv);
+        if (cli_output_option(&replay->outputs, option, optarg))
+            continue;
         if (option == 'v')
             replay->verbose = true;
         if (option == 's')
@@ -185,20 +216,27 @@ static int parse(struct replay *replay, int argc, char **argv)
 
 int cli_replay(int argc, char **argv)
 {
-    struct replay replay = {.chosen_count = 0};
-    int code = parse(&replay, argc, argv);
+    struct replay replay = {.results = {.command = "replay"}};
+    int written, code = parse(&replay, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
     if (optind == argc)
         return cli_usage("replay", "a file is missing");
+    replay.quiet = cli_outputs_to_stdout(&replay.outputs);
     code = check_files(argc - optind, argv + optind);
     cli_catch_interrupt();
     for (int i = optind; i < argc && code == CLI_FINE && !cli_interrupted();
          i++)
         code = replay_file(&replay, argv[i]);
-    if (code != CLI_FINE)
-        return code;
-    printf("%d runs, %d unexpected%s\n", replay.rows, replay.surprises,
-           cli_interrupted() ? " (interrupted)" : "");
+    replay.results.interrupted = cli_interrupted();
+    written = code == CLI_FINE
+                  ? cli_outputs_write(&replay.outputs, &replay.results)
+                  : code;
+    cli_results_free(&replay.results);
+    if (written != CLI_FINE)
+        return written;
+    if (!replay.quiet)
+        printf("%d runs, %d unexpected%s\n", replay.rows, replay.surprises,
+               cli_interrupted() ? " (interrupted)" : "");
     return replay.surprises > 0 || cli_interrupted() ? CLI_FINDINGS : CLI_FINE;
 }

@@ -33,15 +33,8 @@ struct record {
     unsigned length;
 };
 
-/* What a dying child leaves. */
-struct last_words {
-    volatile int rank;
-    volatile int verb;
-    volatile int signal;
-};
-
 static int pipe_out = -1;
-static struct last_words *last_words;
+static struct sim_last_words *last_words;
 
 static void put(const void *data, size_t length)
 {
@@ -124,6 +117,15 @@ static void watch_signals(void)
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
         sigaction(fatal[i], &action, NULL);
 #endif
+}
+
+void sim_leave_words_in(struct sim_last_words *words)
+{
+    last_words = words;
+    last_words->signal = 0;
+    last_words->rank = -1;
+    last_words->verb = VF_VERB_COUNT;
+    watch_signals();
 }
 
 static void run_child(const struct scn *scenario,
@@ -260,10 +262,9 @@ static enum ending listen_to(int pipe_in, const struct sim_options *options,
     }
 }
 
-/* A result for a run that had none of its own. */
-static void make_up(struct sim_result *result, const struct scn *scenario,
-                    enum scn_outcome outcome, const char *title, int rank,
-                    bool fixed)
+void sim_make_up(struct sim_result *result, const struct scn *scenario,
+                 enum scn_outcome outcome, const char *title, int rank,
+                 bool fixed)
 {
     enum scn_topology topology;
     int wires;
@@ -281,20 +282,20 @@ static void make_up(struct sim_result *result, const struct scn *scenario,
                  "rank %d: %s (promise 1: never)", rank, title);
 }
 
-static void from_death(struct sim_result *result, const struct scn *scenario,
-                       bool fixed)
+void sim_make_up_death(struct sim_result *result, const struct scn *scenario,
+                       const struct sim_last_words *words, bool fixed)
 {
     char title[96];
     /* Which signal it was differs between builds with and without sanitizers,
      * so it is no part of a title. */
-    if (last_words->signal == 0)
+    if (words->signal == 0)
         snprintf(title, sizeof title, "process ended by itself");
-    else if (last_words->verb < (int)VF_VERB_COUNT)
+    else if (words->verb < (int)VF_VERB_COUNT)
         snprintf(title, sizeof title, "fault in %s",
-                 vf_verb_name((enum vf_verb)last_words->verb));
+                 vf_verb_name((enum vf_verb)words->verb));
     else
         snprintf(title, sizeof title, "fault outside of verbs");
-    make_up(result, scenario, SCN_CRASH, title, last_words->rank, fixed);
+    sim_make_up(result, scenario, SCN_CRASH, title, words->rank, fixed);
 }
 
 static bool share_last_words(void)
@@ -363,8 +364,9 @@ int sim_run_isolated(const struct scn *scenario,
         return -2;
     }
     if (ending == ENDING_TIME)
-        make_up(result, scenario, SCN_SPIN, "spin without a call", 0, fixed);
+        sim_make_up(result, scenario, SCN_SPIN, "spin without a call", 0,
+                    fixed);
     else if (ending == ENDING_DEATH)
-        from_death(result, scenario, fixed);
+        sim_make_up_death(result, scenario, last_words, fixed);
     return ending == ENDING_ERROR ? -1 : 0;
 }

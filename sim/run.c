@@ -83,7 +83,9 @@ int sim_run(const struct scn *scenario, const struct sim_options *options,
     sim.result = result;
     if (sim_setup(scenario, error) != 0)
         return -1;
+    sim_watch_start();
     sim_schedule();
+    sim_watch_end();
     sum_up(result);
     if (options->recover && can_recover(scenario))
         recover(result);

@@ -19,6 +19,7 @@
 #define SIM_RUN_H
 
 #include "sim/subject.h"
+#include "sim/watch.h"
 #include "verbfault/world.h"
 
 #define SIM_FINDINGS_MAX 8 /* kept per rank; more are counted */
@@ -60,6 +61,7 @@ struct sim_options {
     /* Each finding, as it happens; NULL: none. */
     void (*finding)(void *context, const struct vf_finding *finding);
     void *context;
+    struct sim_watch *watch; /* filled in (watch.h); NULL: not wanted */
 };
 
 /* 0; -1 if the scenario is not runnable (error filled in). */

@@ -17,6 +17,7 @@ static int64_t hook_now(void *context)
 static void hook_step(void *context, int machine)
 {
     (void)context;
+    sim_watch_step(machine);
     if (machine == sim.current)
         sim_step(&sim.ranks[machine]);
 }
@@ -56,6 +57,14 @@ static void hook_hang(void *context, int machine)
     (void)context;
     end_as_planned(&sim.ranks[machine], "it stopped here for ever, as planned");
     sim_stop_rank(&sim.ranks[machine], SIM_STOPPED);
+}
+
+static void hook_planned(void *context, int machine, unsigned fault)
+{
+    (void)context;
+    (void)machine;
+    (void)fault;
+    sim_watch_hit();
 }
 
 static void hook_trace(void *context, int machine, const char *line)
@@ -298,6 +307,7 @@ static void reset_world(void)
     hooks.empty = hook_empty;
     hooks.changed = hook_changed;
     hooks.refused = hook_refused;
+    hooks.planned = hook_planned;
     hooks.finding = hook_finding;
     hooks.exit = hook_exit;
     hooks.hang = hook_hang;
@@ -456,6 +466,7 @@ bool sim_library_present(const struct sim_rank *rank)
 
 void *sim_library_symbol(const struct sim_rank *rank, const char *symbol)
 {
+    sim_watch_symbol(symbol);
     if (rank->library_absent ||
         (rank->library_without && strcmp(rank->library_without, symbol) == 0))
         return NULL;

@@ -258,17 +258,22 @@ static long deliver(struct sim_rank *rank, struct sim_socket *socket,
     if (rank->channel_close >= 0 && from + pass >= rank->channel_close) {
         pass = rank->channel_close > from ? rank->channel_close - from : 0;
         closes = true;
+        sim_watch_hit();
     }
-    if (rank->channel_silent >= 0 && from + pass > rank->channel_silent)
+    if (rank->channel_silent >= 0 && from + pass > rank->channel_silent) {
         pass = rank->channel_silent > from ? rank->channel_silent - from : 0;
+        sim_watch_hit();
+    }
     if (pass > 0 && other && !socket->mute) {
         int status = append(other, data, (size_t)pass);
         if (status < 0)
             return status;
         if (!socket->beside && rank->channel_garble >= from &&
-            rank->channel_garble < from + pass)
+            rank->channel_garble < from + pass) {
             other->bytes[other->length - (size_t)pass +
                          (size_t)(rank->channel_garble - from)] ^= (char)0xff;
+            sim_watch_hit();
+        }
         sim_changed();
     }
     if (closes)

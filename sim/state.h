@@ -205,6 +205,22 @@ void sim_data_free(void);
 /* verdict.c: what a fixed subject promises */
 void sim_verdict(const struct scn *scenario, struct sim_result *result);
 
+/* isolate.c: what a process that dies in a run leaves, in memory that it shares
+ * with the one that waits for it. */
+struct sim_last_words {
+    volatile int rank;   /* that ran; -1: none */
+    volatile int verb;   /* enum vf_verb that it was in, or VF_VERB_COUNT */
+    volatile int signal; /* 0: it ended by itself */
+};
+/* From now on a fatal signal of this process writes there first. */
+void sim_leave_words_in(struct sim_last_words *words);
+/* Results for a run that had none of its own. fixed: a promise is broken. */
+void sim_make_up(struct sim_result *result, const struct scn *scenario,
+                 enum scn_outcome outcome, const char *title, int rank,
+                 bool fixed);
+void sim_make_up_death(struct sim_result *result, const struct scn *scenario,
+                       const struct sim_last_words *words, bool fixed);
+
 /* stack.c */
 void sim_stack(char *text, size_t room);
 

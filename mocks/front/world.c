@@ -242,6 +242,11 @@ unsigned vf_machine_all_calls(const struct vf_world *world, int machine)
     return world->machines[machine].all_calls;
 }
 
+unsigned vf_machine_told(const struct vf_world *world, int machine)
+{
+    return world->machines[machine].told;
+}
+
 unsigned vf_machine_faults_hit(const struct vf_world *world, int machine)
 {
     return world->machines[machine].faults_hit;

@@ -147,6 +147,8 @@ unsigned vf_machine_calls(const struct vf_world *world, int machine,
                           enum vf_verb verb);
 /* How many calls of any verb. */
 unsigned vf_machine_all_calls(const struct vf_world *world, int machine);
+/* How many that have a line in a trace: all but polls that found nothing. */
+unsigned vf_machine_told(const struct vf_world *world, int machine);
 /* How many planned faults took effect so far on this machine. */
 unsigned vf_machine_faults_hit(const struct vf_world *world, int machine);
 

@@ -1,0 +1,319 @@
+/* One `verbfault run` of a sweep of programs. */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#else
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "cli/sweep_programs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 512
+#define SCRATCH_WORD "{scratch}"
+
+/* ---- the process --------------------------------------------------------- */
+
+/* The argument with each {scratch} replaced; malloc'ed. */
+static char *expand(const char *argument, const char *directory)
+{
+    size_t room = strlen(argument) + 1, length = 0;
+    const char *at = argument;
+    char *text;
+    for (at = strstr(at, SCRATCH_WORD); at; at = strstr(at + 1, SCRATCH_WORD))
+        room += strlen(directory);
+    text = malloc(room);
+    for (at = argument; text && *at;) {
+        if (strncmp(at, SCRATCH_WORD, strlen(SCRATCH_WORD)) == 0) {
+            memcpy(text + length, directory, strlen(directory));
+            length += strlen(directory);
+            at += strlen(SCRATCH_WORD);
+        } else {
+            text[length++] = *at++;
+        }
+    }
+    if (text)
+        text[length] = '\0';
+    return text;
+}
+
+/* The words of the command line, in the child: nothing is given back. */
+static void execute(const struct trial_options *options, char *scenario,
+                    char *trace, const char *directory)
+{
+    static char run[] = "run", n[] = "-n", from[] = "--scenario",
+                limit[] = "--timeout", grace[] = "--grace", leaks[] = "--leaks",
+                to[] = "--trace", end[] = "--";
+    char *words[ARGUMENTS_MAX], ranks[16];
+    int count = 0;
+    snprintf(ranks, sizeof ranks, "%d", options->ranks);
+    words[count++] = strdup(options->self);
+    words[count++] = run;
+    words[count++] = n;
+    words[count++] = ranks;
+    words[count++] = from;
+    words[count++] = scenario;
+    words[count++] = limit;
+    words[count++] = strdup(options->timeout);
+    words[count++] = grace;
+    words[count++] = strdup(options->grace);
+    if (options->leaks)
+        words[count++] = leaks;
+    if (trace) {
+        words[count++] = to;
+        words[count++] = trace;
+    }
+    words[count++] = end;
+    for (char **word = options->command; *word && count < ARGUMENTS_MAX - 1;
+         word++)
+        words[count++] = expand(*word, directory);
+    words[count] = NULL;
+    execv(options->self, words);
+    _exit(CLI_ENVIRONMENT);
+}
+
+/* In the child: what is printed goes to the log. */
+static void redirect(const char *log)
+{
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int empty = open("/dev/null", O_RDONLY);
+    if (fd < 0 || empty < 0)
+        _exit(CLI_ENVIRONMENT);
+    dup2(empty, 0);
+    dup2(fd, 1);
+    dup2(fd, 2);
+}
+
+static int wait_for(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ; /* Ctrl-C reaches the run, too, which ends then */
+    return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_ENVIRONMENT;
+}
+
+/* ---- what it printed ----------------------------------------------------- */
+
+static void become(struct trial *trial, enum scn_outcome outcome,
+                   const char *title)
+{
+    if (outcome <= trial->outcome)
+        return;
+    trial->outcome = outcome;
+    snprintf(trial->title, sizeof trial->title, "%s", title);
+}
+
+/* What begins with that word; NULL: it does not. */
+static const char *after(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 ? line + length : NULL;
+}
+
+/* "crash: null-mr in dereg_mr", behind "r0: ". */
+static void read_report(struct trial *trial, const char *line)
+{
+    const char *title = after(line, "crash: ");
+    if (title) {
+        become(trial, SCN_CRASH, title);
+        return;
+    }
+    title = after(line, "finding: ");
+    if (title) {
+        become(trial, SCN_VIOLATION, title);
+        return;
+    }
+    title = after(line, "leak: ");
+    if (title || after(line, "leak of "))
+        become(trial, SCN_LEAK, title ? title : line);
+    /* Those that the run itself ended say so in its own lines. */
+    if (after(line, "ended by ") && !strstr(line, "SIGTERM") &&
+        !strstr(line, "SIGKILL") && !strstr(line, "SIGINT"))
+        become(trial, SCN_CRASH, line);
+}
+
+/* "rank 0: exit 1, 0 findings", behind "verbfault run: ". */
+static void read_rank(struct trial *trial, const char *line)
+{
+    char title[32];
+    int code;
+    line += strcspn(line, ":");
+    if (sscanf(line, ": exit %d", &code) != 1 || code == 0)
+        return;
+    snprintf(title, sizeof title, "exit %d", code);
+    become(trial, SCN_ERROR, title);
+}
+
+static void read_own(struct trial *trial, const char *line)
+{
+    if (after(line, "as planned: "))
+        trial->reached = true;
+    else if (strstr(line, " still running after "))
+        become(trial, SCN_HANG, "still runs when the time is over");
+    else if (strstr(line, " did not end within "))
+        become(trial, SCN_HANG, "waits for a rank that failed");
+    else if (after(line, "rank "))
+        read_rank(trial, line);
+    else if (strstr(line, ": ending the ranks"))
+        trial->interrupted = true;
+}
+
+static void read_line(struct trial *trial, char *line)
+{
+    const char *own = after(line, "verbfault run: ");
+    line[strcspn(line, "\n")] = '\0';
+    if (own) {
+        read_own(trial, own);
+        return;
+    }
+    if (line[0] == 'r' && line[1] >= '0' && line[1] <= '9') {
+        const char *colon = strstr(line, ": ");
+        if (colon &&
+            (size_t)(colon - line) == 1 + strspn(line + 1, "0123456789"))
+            read_report(trial, colon + 2);
+        return;
+    }
+    if (line[0] == '[' && strlen(line) > 4)
+        snprintf(trial->message, sizeof trial->message, "%.*s",
+                 (int)sizeof trial->message - 1, line);
+}
+
+static bool read_log(struct trial *trial, const char *log)
+{
+    FILE *stream = fopen(log, "r");
+    char line[1024];
+    if (!stream)
+        return false;
+    while (fgets(line, sizeof line, stream))
+        read_line(trial, line);
+    fclose(stream);
+    return true;
+}
+
+static void show_log(const char *log)
+{
+    FILE *stream = fopen(log, "r");
+    char line[1024];
+    while (stream && fgets(line, sizeof line, stream))
+        fputs(line, stderr);
+    if (stream)
+        fclose(stream);
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+static bool write_text(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "w");
+    if (!stream)
+        return false;
+    fputs(text, stream);
+    return fclose(stream) == 0;
+}
+
+/* A new directory for the programs, and everything that they left in it gone:
+ * rm does it as a shell would. */
+static void remove_all(const char *directory)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("rm", "rm", "-rf", directory, (char *)NULL);
+        _exit(127);
+    }
+    if (child > 0)
+        wait_for(child);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int run_it(const struct trial_options *options, char *scenario,
+                  char *trace, const char *log, const char *directory)
+{
+    pid_t child;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        redirect(log);
+        execute(options, scenario, trace, directory);
+    }
+    return child < 0 ? CLI_ENVIRONMENT : wait_for(child);
+}
+
+int trial_run(const struct trial_options *options, const char *scenario,
+              const char *trace, struct trial *trial)
+{
+    char file[TRIAL_PATH_MAX + 16], log[TRIAL_PATH_MAX + 16];
+    char directory[TRIAL_PATH_MAX + 16], *trace_word = NULL;
+    double began = now();
+    int code;
+    memset(trial, 0, sizeof *trial);
+    snprintf(file, sizeof file, "%s/run.scn", options->scratch);
+    snprintf(log, sizeof log, "%s/log", options->scratch);
+    snprintf(directory, sizeof directory, "%s/own", options->scratch);
+    if (!write_text(file, scenario) || mkdir(directory, 0700) != 0) {
+        fprintf(stderr, "verbfault sweep: %s: %s\n", options->scratch,
+                strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    if (trace)
+        trace_word = strdup(trace);
+    code = run_it(options, file, trace_word, log, directory);
+    free(trace_word);
+    remove_all(directory);
+    trial->seconds = now() - began;
+    if (code >= CLI_USAGE || !read_log(trial, log)) {
+        show_log(log);
+        return code >= CLI_USAGE ? code : CLI_ENVIRONMENT;
+    }
+    trial->interrupted = trial->interrupted || cli_interrupted();
+    return CLI_FINE;
+}
+
+/* "r0 #12 poll_cq(cq=1, room=16) = 2 [...]" */
+static void count_line(const char *line,
+                       unsigned counts[SCN_RANKS_MAX][VF_VERB_COUNT])
+{
+    char name[48];
+    const char *answer = strstr(line, ") = ");
+    unsigned rank, number;
+    enum vf_verb verb;
+    if (sscanf(line, "r%u #%u %47[a-z_]", &rank, &number, name) != 3 ||
+        rank >= SCN_RANKS_MAX)
+        return;
+    verb = vf_verb_by_name(name);
+    if (verb == VF_VERB_COUNT)
+        return;
+    if (verb != VF_VERB_poll_cq) {
+        counts[rank][verb]++;
+        return;
+    }
+    counts[rank][verb] = 1;
+    if (answer && atoi(answer + 4) > 0)
+        counts[rank][VF_VERB_completion] += (unsigned)atoi(answer + 4);
+}
+
+bool trial_count(const char *trace,
+                 unsigned counts[SCN_RANKS_MAX][VF_VERB_COUNT])
+{
+    FILE *stream = fopen(trace, "r");
+    char line[2048];
+    if (!stream)
+        return false;
+    memset(counts, 0, SCN_RANKS_MAX * sizeof counts[0]);
+    while (fgets(line, sizeof line, stream))
+        count_line(line, counts);
+    fclose(stream);
+    return true;
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# A sweep of real processes finds what a fault shows in them.
+# usage: sweep_programs.sh PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS
+set -u
+verbfault=$1 programs=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir tmp
+TMPDIR=$scratch/tmp
+export TMPDIR
+failed=0 passed=0
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    if "$@" >check.out 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $*"
+        head -n 20 check.out out
+    fi
+}
+careless=$programs/run_careless
+
+"$verbfault" sweep -n 1 --once --examples examples --json r.json -- \
+    "$careless" >out 2>errors
+code=$?
+check 'findings are exit 1' [ $code = 1 ]
+check 'each call is a point' grep -q '^== .*run_careless: 8 points, ' out
+check 'no run missed its fault' sh -c '! grep -q "never came" out'
+check 'the region that is not there' \
+    grep -qE '^ +3  crash +null-mr in dereg_mr$' out
+check 'the domain that is not there' \
+    grep -qE '^ +2  crash +null-pd in reg_mr$' out
+check 'its example' grep -q '^ *fault 0 alloc_pd 1 null ENOMEM$' out
+check 'no device is an error' grep -qE '^ +[0-9]+  error +exit 4$' out
+check 'and what was said with it' grep -q '\[0\] no region' out
+for example in examples/program-0-crash-*.scn; do
+    check "$example repeats it" sh -c \
+        "'$verbfault' run -n 1 --scenario '$example' -- '$careless' 2>&1 |
+            grep -q '^r0: crash: null-'"
+done
+set -- examples/program-0-crash-*.scn
+check 'two of them' [ $# = 2 ]
+
+"$verbfault" sweep -n 1 --verbs reg_mr,open_device --max-points 1 --once -- \
+    "$careless" >out 2>errors
+check 'no more points than wanted' \
+    grep -q ': 1 points, [0-9]* runs, 1 points left out' out
+
+"$verbfault" sweep -n 1 --verbs alloc_pd --ends --timeout 1 --once -- \
+    "$careless" >out 2>errors
+check 'a rank that stops hangs' \
+    grep -qE '^ +1  hang +still runs when the time is over$' out
+
+# {scratch} is empty each time: a program that fills it would fail.
+"$verbfault" sweep -n 1 --verbs dealloc_pd --once -- \
+    sh -c 'mkdir "$1/d" && exec "$2"' - '{scratch}' "$careless" >out 2>errors
+code=$?
+check 'each run has a directory of its own' [ $code = 0 ]
+check 'it is one that fails in nothing' grep -q '  ready' out
+
+"$verbfault" sweep -n 1 -- ./nothing >out 2>&1
+code=$?
+check 'no such command is exit 2' [ $code = 2 ]
+"$verbfault" sweep -n 1 --timeout 1 -- sleep 30 >out 2>&1
+code=$?
+check 'a command that takes too long is told' [ $code = 2 ]
+check 'in a line' grep -q 'without any fault it takes longer' out
+check 'nothing is left behind' [ -z "$(ls "$TMPDIR")" ]
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
