@@ -368,6 +368,19 @@ static const size_t sizes[] = {0,     1,      4095,   4096,   4097,
                                65537, 131073, 262144, 458757, 1048577};
 #define SIZES (sizeof sizes / sizeof *sizes)
 
+/* Under a sanitizer every third of the cases runs, another third for each
+ * operation and wire: the memory that is touched is the same. */
+#ifdef SANITIZED
+#define STEP 3
+#else
+#define STEP 1
+#endif
+
+static bool is_left_out(size_t way, size_t operation, size_t number)
+{
+    return (way + operation + number) % STEP != 0;
+}
+
 static void all_operations_are_exact_for_all_sizes(void **state)
 {
     (void)state;
@@ -377,6 +390,8 @@ static void all_operations_are_exact_for_all_sizes(void **state)
             for (int operation = 0; operation < OPERATIONS; operation++) {
                 for (size_t i = size == 4 ? 1 : 0; i < SIZES;
                      i += size == 4 ? 3 : 1) {
+                    if (is_left_out((size_t)w, (size_t)operation, i))
+                        continue;
                     if (i % 2 == 0 || size == 3)
                         run((enum operation)operation, CJ_UINT8, sizes[i],
                             i % 4 == 0);
@@ -398,6 +413,8 @@ static void all_operations_are_exact_for_all_types(void **state)
             start(size, (enum wire)w, 0);
             for (int operation = 0; operation <= MOVE; operation++) {
                 for (int type = 0; type < CJ_TYPE_COUNT; type++) {
+                    if (is_left_out((size_t)w, (size_t)operation, (size_t)type))
+                        continue;
                     run((enum operation)operation, (enum cj_type)type, 1, true);
                     run((enum operation)operation, (enum cj_type)type, 20011,
                         false);
