@@ -63,13 +63,14 @@ int CjacclGroup::size()
 void CjacclGroup::reduce(Reduction *reduction, const void *input, void *output,
                          std::size_t n_bytes, int dtype)
 {
-    const auto type = static_cast<cj_type>(dtype);
-    const std::size_t element = cj_type_size(type);
     cj_error error;
 
-    if (element == 0)
+    /* Before it becomes an enumerator: in C++ it has to be one of them. */
+    if (dtype < 0 || dtype >= CJ_TYPE_COUNT)
         throw std::runtime_error("cjaccl: there is no element type " +
                                  std::to_string(dtype));
+    const auto type = static_cast<cj_type>(dtype);
+    const std::size_t element = cj_type_size(type);
     if (n_bytes % element != 0)
         throw std::runtime_error("cjaccl: " + std::to_string(n_bytes) +
                                  " bytes are no whole number of elements of " +
