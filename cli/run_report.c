@@ -211,7 +211,7 @@ static void print_notes(struct run *run, bool failed)
     if (count > 0)
         run_say(&run->output,
                 "note: rank%s %s never called a verb: does the command link "
-                "libibverbs?",
+                "libibverbs, and does it get as far?",
                 count == 1 ? "" : "s", ranks);
     print_faults(run);
     if (failed && run->program->needs_rdmacm)

@@ -319,7 +319,15 @@ static int run_clean(struct sweep_programs *programs)
                          programs->trial.timeout);
     if (!trial_count(trace, programs->counts))
         return CLI_ENVIRONMENT;
-    return trial.interrupted ? CLI_FINDINGS : sweep_calls_list(programs);
+    if (trial.interrupted)
+        return CLI_FINDINGS;
+    code = sweep_calls_list(programs);
+    /* A gate that tests nothing must not be green. */
+    if (code == CLI_FINE && programs->point_count == 0)
+        return cli_usage("sweep", "there is no call to fail: the command makes "
+                                  "no verbs call, or none of those that were "
+                                  "asked for");
+    return code;
 }
 
 /* ---- what came of it ----------------------------------------------------- */

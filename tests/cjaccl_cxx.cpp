@@ -207,6 +207,18 @@ static void device_files_are_read_or_refused(void **)
     assert_true(contains(
         thrown_by([] { jaccl::Config().set_devices_from_file("/none/x"); }),
         "/none/x"));
+    {
+        File hosts("{\"hosts\": [{\"ips\": [\"10.0.0.1\"]}, "
+                   "{\"ips\": [\"10.0.0.2\"]}]}");
+        jaccl::Config without;
+
+        without.set_rank(1).set_devices_from_file(File::name());
+        assert_int_equal(without.get_size(), 2);
+        assert_false(without.is_valid_mesh());
+        setenv("CJ_BACKEND", "sockets", 1);
+        assert_true(without.is_valid());
+        unsetenv("CJ_BACKEND");
+    }
     File broken("[[null, 5], [null]]");
     assert_true(contains(
         thrown_by([] { jaccl::Config().set_devices_from_file(File::name()); }),

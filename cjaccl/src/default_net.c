@@ -95,6 +95,24 @@ static int give_up(int fd, int err_no)
     return -err_no;
 }
 
+/*
+ * Where a program has closed its standard streams, a socket could become one,
+ * and what the program prints go to a peer. The descriptor, or a negative
+ * errno; the old one is closed.
+ */
+static int keep_off_standard(int fd)
+{
+    int moved;
+
+    if (fd > STDERR_FILENO)
+        return fd;
+    moved = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
+    if (moved < 0)
+        return give_up(fd, errno);
+    (void)close(fd);
+    return moved;
+}
+
 static int prepare(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -128,6 +146,9 @@ static int new_socket(int family)
 
     if (fd < 0)
         return -errno;
+    fd = keep_off_standard(fd);
+    if (fd < 0)
+        return fd;
     status = prepare(fd);
     return status < 0 ? give_up(fd, -status) : fd;
 }
@@ -237,6 +258,9 @@ static int accept_one(int listener)
 
     if (fd < 0)
         return -errno;
+    fd = keep_off_standard(fd);
+    if (fd < 0)
+        return fd;
     status = prepare(fd);
     /* macOS lets no option be set on a connection that was reset already. */
     if (status == -EINVAL)

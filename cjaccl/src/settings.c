@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,9 @@ int cj_settings_from_text(struct cj_settings *settings, const char *text,
     return read_text(settings, &source, text, size, coordinator);
 }
 
+/* A pipe that nobody writes to has to end, too. */
+#define PIPE_MS 5000
+
 /* Up to `room` bytes: how many, or a negative errno. */
 static ssize_t read_all(int fd, char *text, size_t room)
 {
@@ -116,6 +120,13 @@ static ssize_t read_all(int fd, char *text, size_t room)
             break;
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            struct pollfd pipe = {.fd = fd, .events = POLLIN};
+
+            if (poll(&pipe, 1, PIPE_MS) == 0)
+                return -ETIMEDOUT;
+            continue;
+        }
         if (n < 0)
             return -errno;
         got += (size_t)n;
@@ -128,7 +139,7 @@ static int open_file(const char *path)
     int fd;
 
     do {
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (fd < 0 && errno == EINTR);
     return fd < 0 ? -errno : fd;
 }

@@ -178,9 +178,10 @@ int cj_settings_from_env(struct cj_settings *settings, struct cj_error *error)
     source.error->code = CJ_OK;
     if (rank.value == NULL && devices.value == NULL)
         return cji_source_fail(&source, CJ_NO_CONFIGURATION, 0,
-                               "does not make this process a rank: set "
+                               "it does not make this process a rank: set "
                                "JACCL_RANK, JACCL_IBV_DEVICES and "
-                               "JACCL_COORDINATOR");
+                               "JACCL_COORDINATOR (or MLX_RANK, "
+                               "MLX_IBV_DEVICES and MLX_JACCL_COORDINATOR)");
     if (rank.value == NULL)
         return cji_source_fail(&source, CJ_INVALID, 0,
                                "has %s and no rank: set JACCL_RANK",

@@ -3,6 +3,7 @@
 #include "cjaccl/cjaccl.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -59,6 +60,11 @@ class Settings
 
         for (std::size_t row = 0; row < size; row++) {
             for (std::size_t column = 0; column < size; column++) {
+                /* A list of hosts without devices. */
+                if (config.cells == nullptr) {
+                    devices[row].emplace_back();
+                    continue;
+                }
                 const cj_cell &cell = config.cells[row * size + column];
 
                 devices[row].emplace_back(cell.names, cell.names + cell.count);
@@ -184,6 +190,10 @@ bool Config::is_valid() const
         return true;
     if (coordinator_.empty() && !all_gather_ && !all_gather_factory_)
         return false;
+    /* The socket ring needs no device. */
+    const char *backend = std::getenv("CJ_BACKEND");
+    if (backend != nullptr && std::strcmp(backend, "sockets") == 0)
+        return true;
     return is_valid_mesh() || is_valid_ring();
 }
 

@@ -454,6 +454,7 @@ enum cj_type {
     CJ_TYPE_COUNT
 };
 
+/* In no function below is a pointer NULL where it is not said. */
 struct cj_group;
 
 /*
@@ -515,10 +516,15 @@ int cj_recv(struct cj_group *group, void *out, size_t bytes, int from,
 int cj_barrier(struct cj_group *group, struct cj_error *error);
 
 /*
- * Releases the group, also a failed one, without waiting for the other ranks;
- * children before their parents. What fails to be released is left, the rest is
- * released all the same, and the first failure is the result. `group` is gone
- * in any case. NULL is a group that was finalized already: CJ_OK.
+ * Releases the group, also a failed one, without waiting for the other ranks: a
+ * rank that leaves while others are in an operation is missed by them, even if
+ * they need nothing of it. Where some end earlier than others, a cj_barrier()
+ * comes first.
+ *
+ * Children are released before their parents. What fails to be released is
+ * left, the rest is released all the same, and the first failure is the result.
+ * `group` is gone in any case. NULL is a group that was finalized already:
+ * CJ_OK.
  *
  * The arena's memory is freed unless a device kept its right to write to it
  * (its region was not released and the device was not closed): it then leaks.
