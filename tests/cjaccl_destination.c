@@ -70,7 +70,8 @@ static void play(int end)
         (void)recv_bytes(end, zeros, sizeof zeros);
 }
 
-static void play_or_start(struct rank *rank)
+/* Rank 0 is the one that is tested; the other plays. */
+static void start_against(struct rank *rank, void (*play_it)(int end))
 {
     struct cji_address address;
     int end = -1;
@@ -82,8 +83,13 @@ static void play_or_start(struct rank *rank)
     (void)cji_address_parse(&address, rank->config.coordinator);
     while (end < 0)
         end = cji_default_net.connect(NULL, address.host, address.port, soon());
-    play(end);
+    play_it(end);
     cji_default_net.close(NULL, end);
+}
+
+static void play_or_start(struct rank *rank)
+{
+    start_against(rank, play);
 }
 
 /* A peer like JACCL's: its own place is left as it was. */
@@ -214,18 +220,7 @@ static void play_ring(int end)
 
 static void play_ring_or_start(struct rank *rank)
 {
-    struct cji_address address;
-    int end = -1;
-
-    if (rank->number == 0) {
-        rank->status = cj_init(&rank->config, &rank->group, &rank->error);
-        return;
-    }
-    (void)cji_address_parse(&address, rank->config.coordinator);
-    while (end < 0)
-        end = cji_default_net.connect(NULL, address.host, address.port, soon());
-    play_ring(end);
-    cji_default_net.close(NULL, end);
+    start_against(rank, play_ring);
 }
 
 static void prepare_ring(void)

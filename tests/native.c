@@ -33,8 +33,10 @@ static void run(const char *text)
     struct sim_options options = {.subject = sim_subject_by_name("native"),
                                   .trace = note};
     struct scn_error error;
-    if (!options.subject)
+    if (!options.subject) {
+        print_message("skipped: no libjaccl was found (JACCL_ROOT)\n");
         skip();
+    }
     traced = 0;
     if (scn_parse(&scenario, text, strlen(text), &error) != 0 ||
         sim_run(&scenario, &options, &result, &error) != 0)
@@ -160,8 +162,10 @@ static void each_rank_has_a_library_of_its_own(void **state)
     struct sim_options options = {.subject = sim_subject_by_name("native")};
     struct scn_error error;
     (void)state;
-    if (!options.subject)
+    if (!options.subject) {
+        print_message("skipped: no libjaccl was found (JACCL_ROOT)\n");
         skip();
+    }
     assert_int_equal(scn_parse(&scenario, text, strlen(text), &error), 0);
     assert_int_equal(sim_run_isolated(&scenario, &options, 20, &result, &error),
                      0);
