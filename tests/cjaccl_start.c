@@ -6,6 +6,8 @@
 
 #include "cjaccl_ranks.h"
 
+#include "cjaccl/src/defaults.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -567,11 +569,14 @@ static int lonely_connect(void *ctx, const char *host, uint16_t port,
 
 static void a_start_may_take_60_seconds_where_nothing_else_is_said(void **state)
 {
-    struct cj_clock clock = {.now_ns = lonely_now, .sleep = lonely_sleep};
-    struct cj_net net = {.connect = lonely_connect};
+    struct cj_clock clock = cji_default_clock;
+    struct cj_net net = cji_default_net;
     struct rank *rank = &ranks.rank[1];
 
     (void)state;
+    clock.now_ns = lonely_now;
+    clock.sleep = lonely_sleep;
+    net.connect = lonely_connect;
     ranks_init(&ranks, 2);
     lonely.now = 5 * RANKS_SECOND;
     rank->config.clock = &clock;

@@ -111,6 +111,19 @@ static void foreign_handles_are_fatal(void **state)
     host_drop(&a);
 }
 
+static void handles_of_another_process_are_fatal(void **state)
+{
+    struct ibv_qp_init_attr attr = {.send_cq = NULL, .qp_type = IBV_QPT_UC};
+
+    (void)state;
+    two_hosts(&vf_profile_thunderbolt, &a, &b);
+    attr.send_cq = attr.recv_cq = b.cq;
+    FATAL("foreign-cq in create_qp", ibv_create_qp(a.pd, &attr));
+    host_end(&a);
+    host_end(&b);
+    assert_int_equal(vf_machine_leaks(stage.world, 1), 0);
+}
+
 static void handles_of_the_wrong_kind_are_fatal(void **state)
 {
     (void)state;
@@ -946,6 +959,7 @@ int main(void)
         TEST(null_handles_are_fatal),
         TEST(freed_handles_are_fatal),
         TEST(foreign_handles_are_fatal),
+        TEST(handles_of_another_process_are_fatal),
         TEST(handles_of_the_wrong_kind_are_fatal),
         TEST(handles_of_a_closed_context_are_fatal),
         TEST(planned_failures_do_not_excuse_the_call),

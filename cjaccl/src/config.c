@@ -118,6 +118,31 @@ static int check_verbs(const struct cj_config *config, struct cj_error *error)
     return CJ_OK;
 }
 
+static int check_hooks(const struct cj_config *config, struct cj_error *error)
+{
+    const struct cj_library *library = config->library;
+    const struct cj_clock *clock = config->clock;
+    const struct cj_allocator *allocator = config->allocator;
+    const struct cj_net *net = config->net;
+
+    if (library != NULL && (library->open == NULL || library->symbol == NULL ||
+                            library->close == NULL))
+        return invalid(error, config, "has a library that lacks a function");
+    if (clock != NULL &&
+        (clock->now_ns == NULL || clock->sleep == NULL || clock->idle == NULL))
+        return invalid(error, config, "has a clock that lacks a function");
+    if (allocator != NULL &&
+        (allocator->alloc == NULL || allocator->free == NULL))
+        return invalid(error, config, "has an allocator that lacks a function");
+    if (net != NULL &&
+        (net->listen == NULL || net->accept == NULL || net->connect == NULL ||
+         net->send == NULL || net->recv == NULL || net->wait == NULL ||
+         net->close == NULL || net->alive == NULL || net->peer_name == NULL))
+        return invalid(error, config,
+                       "has a net that lacks a function other than local_name");
+    return CJ_OK;
+}
+
 static int check_coordinator(const struct cj_config *config,
                              struct cji_address *address,
                              struct cj_error *error)
@@ -172,5 +197,7 @@ int cji_config_check(const struct cj_config *config,
         status = check_coordinator(config, address, error);
     if (status == CJ_OK)
         status = check_verbs(config, error);
+    if (status == CJ_OK)
+        status = check_hooks(config, error);
     return status;
 }

@@ -41,6 +41,7 @@ int cji_side_fail_gone(struct cj_group *group, int peer, int err_no)
 {
     const char *step = cj_strstep(group->step);
 
+    group->side_err_no = err_no;
     if (err_no == ETIMEDOUT)
         return cji_fail(group, CJ_TIMEOUT, cji_about_peer(peer, err_no),
                         "%s: rank %d was silent on the side channel for %.3g "
@@ -118,8 +119,42 @@ static int recv_answer(struct cj_group *group, void *data, size_t size)
         if ((uint64_t)n > size - got)
             return fail_count(group, n, size - got);
         got += (size_t)n;
+        group->answered = true;
     }
     return CJ_OK;
+}
+
+static int ask(struct cj_group *group, const void *mine, void *all, size_t size)
+{
+    int status;
+
+    group->side_err_no = 0;
+    status = send_all(group, 0, mine, size);
+    return status != CJ_OK
+               ? status
+               : recv_answer(group, all, (size_t)group->size * size);
+}
+
+bool cji_side_may_open_again(const struct cj_group *group)
+{
+    return !group->answered &&
+           (group->side_err_no == ECONNRESET ||
+            group->side_err_no == ECONNABORTED || group->side_err_no == EPIPE);
+}
+
+/* A rank that was lost at rank 0's door says everything once more. */
+static int ask_rank_0(struct cj_group *group, const void *mine, void *all,
+                      size_t size)
+{
+    struct cj_error before = group->error;
+    int status = ask(group, mine, all, size);
+
+    if (status == CJ_OK || !cji_side_may_open_again(group))
+        return status;
+    group->answered = true;
+    group->error = before;
+    status = cji_side_open_again(group);
+    return status != CJ_OK ? status : ask(group, mine, all, size);
 }
 
 /* How often those are looked at whose unread bytes hide what comes after. */
@@ -269,18 +304,15 @@ int cji_side_gather(struct cj_group *group, const void *mine, void *all,
                     size_t size)
 {
     struct collection collection = {.all = all, .size = size};
-    size_t whole = (size_t)group->size * size;
     int status;
 
     if (group->gather.all_gather != NULL)
         return gather_by_caller(group, mine, all, size);
-    if (group->rank != 0) {
-        status = send_all(group, 0, mine, size);
-        return status != CJ_OK ? status : recv_answer(group, all, whole);
-    }
+    if (group->rank != 0)
+        return ask_rank_0(group, mine, all, size);
     memcpy(all, mine, size);
     status = collect(group, &collection);
     for (int rank = 1; status == CJ_OK && rank < group->size; rank++)
-        status = send_all(group, rank, all, whole);
+        status = send_all(group, rank, all, (size_t)group->size * size);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "fallback.h"
 #include "flow.h"
 #include "link.h"
+#include "notice.h"
 #include "side.h"
 #include "stream.h"
 #include "verbs_table.h"
@@ -219,5 +220,7 @@ int cji_start(struct cj_group *group, const struct cj_config *config,
         status = config->backend == CJ_BACKEND_SOCKETS
                      ? start_sockets(group, config)
                      : start_rdma(group, config);
+    if (status == CJ_OK)
+        cji_notices_begin(group);
     return status == CJ_OK ? CJ_OK : (int)group->error.code;
 }

@@ -161,6 +161,9 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
             ? call->found
             : vf_registry_find(&call->world->registry, handle);
 
+    /* What another machine's process holds is nothing here. */
+    if (object && object->machine != call->machine)
+        object = NULL;
     note_handle(call, handle, object);
     if (object && object->kind == kind && alive(object) && !object->orphan)
         return object;

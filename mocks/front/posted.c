@@ -138,6 +138,14 @@ static void name_region(struct vf_posted *posted, struct vf_object *mr)
     mr->shadow.mr.posted++;
 }
 
+/* The bytes of a chain of wr_* were taken when they were set. */
+static bool is_ours(const struct vf_call *call, uint64_t address)
+{
+    const struct vf_registry *registry = &call->world->registry;
+
+    return address - (uintptr_t)registry->base < registry->used;
+}
+
 static void check_entries(struct vf_call *call,
                           const struct vf_request *request, unsigned count,
                           struct vf_posted *posted)
@@ -150,7 +158,9 @@ static void check_entries(struct vf_call *call,
         if (list[i].length == 0)
             continue;
         if (request->inlined) {
-            vf_contract_memory(call, (uintptr_t)list[i].addr, list[i].length);
+            if (!is_ours(call, list[i].addr))
+                vf_contract_memory(call, (uintptr_t)list[i].addr,
+                                   list[i].length);
             continue;
         }
         mr = entry_region(call, &list[i], request->access);
