@@ -50,7 +50,7 @@ seeds() {
 # dictionary NAME
 dictionary() {
     case $1 in
-    init-* | collectives-*) echo scenario ;;
+    init-* | collectives-* | order-*) echo scenario ;;
     *) echo "${1%%-*}" ;;
     esac
 }

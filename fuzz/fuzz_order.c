@@ -28,17 +28,16 @@ static const char *const scenarios[] = {
     "ranks 2 ring 2\nrun init\nrun all_sum float32 9000\n",
     "ranks 3 mesh\nrun init\nrun send int8 5000 0 2\nrun send int8 9 2 1\n"
     "run send int8 700 1 0\nrun barrier\n",
-    "run init\nrun init\nrun all_sum int32 8\nrun finalize\nrun all_sum int8 "
-    "8\n"
-    "run finalize\nrun init\nrun barrier\n",
+    "run init\nrun init\nrun all_sum int32 8\nrun finalize\n"
+    "run all_sum int8 8\nrun finalize\nrun init\nrun barrier\n",
     "profile rxe\nranks 3 mesh\nrun init\nrun all_sum float32 3000\n"
     "run barrier\n",
     "profile rxe\nranks 3 ring\nrun init\nrun all_gather float32 700\n",
     "ranks 3 mesh\nfault 1 modify_qp 4 exit\nrun init\n",
     "ranks 3 ring\nfault 2 create_qp 1 hang\nrun init\n",
     "ranks 3 mesh\nfault 0 reg_mr 1 null ENOMEM\nrun init\nrun init\n",
-    "fault 0 post_send 2 exit\nrun init\nrun all_sum float32 9000\nrun "
-    "barrier\n",
+    "fault 0 post_send 2 exit\nrun init\nrun all_sum float32 9000\n"
+    "run barrier\n",
     "ranks 3 ring\nfault 1 post_recv 6 unplug\nrun init\n"
     "run all_sum float32 9000\n",
     "ranks 3 mesh\nfault 1 completion 3 status REM_OP_ERR\nrun init\n"

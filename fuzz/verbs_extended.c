@@ -55,7 +55,7 @@ static void poll_cq_ex(void)
 
         memset(&wc, 0, sizeof(wc));
         read_fields(cq, &wc);
-        stage_completed(&wc);
+        stage_completed(cq, &wc);
         if (++taken >= most)
             break;
         err = ibv_next_poll(cq);

@@ -359,7 +359,7 @@ static void poll_cq(void)
     if (count > room && count > 0)
         stage_broken("%d completions where there is room for %d", count, room);
     for (int i = 0; i < count; i++)
-        stage_completed(&wc[i]);
+        stage_completed(cq, &wc[i]);
 }
 
 /* cq */

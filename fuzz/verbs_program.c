@@ -71,6 +71,8 @@ static void parse_world(struct verbs_program *program, struct text *line)
     while (next_word(line, word)) {
         if (strcmp(word, "shared") == 0)
             program->shared = true;
+        else if (strcmp(word, "threads") == 0)
+            program->threads = true;
         else if (strcmp(word, "orderly") == 0)
             program->orderly = true;
         else
@@ -159,6 +161,7 @@ size_t verbs_print(const struct verbs_program *program, char *text, size_t room)
     put(&sink, vf_profile_at(program->profile)->name);
     put(&sink, number);
     put(&sink, program->shared ? " shared" : "");
+    put(&sink, program->threads ? " threads" : "");
     put(&sink, program->orderly ? " orderly" : "");
     put(&sink, "\n");
     for (int i = 0; i < program->count; i++)
@@ -251,7 +254,7 @@ static void change_argument(struct verbs_call *call, struct scn_random *random)
 static void change_world(struct verbs_program *program,
                          struct scn_random *random)
 {
-    switch (scn_random_below(random, 4)) {
+    switch (scn_random_below(random, 5)) {
     case 0:
         program->profile = (int)scn_random_below(random, PROFILES);
         break;
@@ -260,6 +263,9 @@ static void change_world(struct verbs_program *program,
         break;
     case 2:
         program->shared = !program->shared;
+        break;
+    case 3:
+        program->threads = !program->threads;
         break;
     default:
         program->orderly = !program->orderly;

@@ -4,7 +4,7 @@
  * The first line says in which world, each other line is a call of
  * verbs_calls.def with its arguments, numbers below 2^32:
  *
- *   world ideal 2 orderly       # profile, machines; shared, orderly: see below
+ *   world ideal 2 orderly       # profile, machines; and see below
  *   get_device_list 0           # on machine 0
  *   open_device 0               # the first device of it
  *   alloc_pd 0                  # in the first context of machine 0
@@ -17,6 +17,8 @@
  *
  *   shared    the room behaves as one between processes: completions go
  *             through rings, async events through the process's place
+ *   threads   the world is one of several threads, and locks itself: posts and
+ *             polls take their shorter way (front/quick.h)
  *   orderly   at the end everything is released by verbs, not by the kernel
  *
  * Lines that are no call are passed over, so any bytes are a program. `#`
@@ -62,7 +64,7 @@ struct verbs_call {
 struct verbs_program {
     int profile; /* for vf_profile_at() */
     int machines;
-    bool shared, orderly;
+    bool shared, threads, orderly;
     int count;
     struct verbs_call calls[VERBS_CALLS];
 };

@@ -90,6 +90,13 @@ static void leave(int victim)
     longjmp(stage.out, 1);
 }
 
+/* From within a call, which has locked the world. */
+static void leave_call(int victim)
+{
+    vf_world_unlock(stage_world);
+    leave(victim);
+}
+
 /* Memory that is not there: the library or the device would fault. */
 static bool faults(const struct vf_finding *finding)
 {
@@ -106,13 +113,13 @@ static void hook_finding(void *context, const struct vf_finding *finding)
         fprintf(stderr, "r%d !! %s: %s\n", finding->machine, finding->title,
                 finding->detail);
     if (faults(finding))
-        leave(finding->machine);
+        leave_call(finding->machine);
 }
 
 static void hook_exit(void *context, int machine)
 {
     (void)context;
-    leave(machine);
+    leave_call(machine);
 }
 
 /* It holds what it held. */
@@ -479,12 +486,27 @@ void stage_planned(void)
     stage.planned = true;
 }
 
-void stage_completed(const struct ibv_wc *wc)
+/* A queue pair that has gone may have left completions anywhere. */
+static void look_at_queue(const void *cq, uint32_t qp_num)
+{
+    const struct vf_object *queue = find(cq);
+    const struct vf_object *qp =
+        queue ? queue->machine->live[VF_KIND_QP] : NULL;
+
+    for (; qp; qp = qp->next)
+        if (((const struct ibv_qp *)qp->handle)->qp_num == qp_num &&
+            qp->parent[1] != queue && qp->parent[2] != queue)
+            stage_broken("a completion of queue pair %u is in another queue",
+                         (unsigned)qp->id);
+}
+
+void stage_completed(const void *cq, const struct ibv_wc *wc)
 {
     unsigned char *request = &stage.requests[wc->wr_id % REQUESTS];
 
     if (stage.planned)
         return;
+    look_at_queue(cq, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS) {
         stage_done++;
         if (wc->wc_flags & IBV_WC_GRH)
@@ -599,6 +621,7 @@ void stage_start(const struct verbs_program *program)
         .hang = hook_hang,
         .trace = stage_tells ? hook_trace : NULL,
         .memory_alive = hook_memory_alive,
+        .threads = program->threads,
     };
 
     if (!stage_world)

@@ -10,7 +10,8 @@
  * - what a call only reads is as it was when the call is over;
  * - every block that a call is given is its own piece of heap, of exactly the
  *   size that the verb's manual says: AddressSanitizer sees a byte past it;
- * - no request completes twice, and none that was not posted;
+ * - no request completes twice, none that was not posted, and none in a queue
+ *   that its queue pair does not have;
  * - at the end nothing lives.
  *
  * A finding after which rdma-core would fault ends the machine's process there,
@@ -110,7 +111,7 @@ void stage_may_be_written(uint64_t address, uint64_t length);
 /* A number for the next request, and what became of it. */
 uint64_t stage_next_id(void);
 void stage_posted(uint64_t wr_id);
-void stage_completed(const struct ibv_wc *wc);
+void stage_completed(const void *cq, const struct ibv_wc *wc);
 /* Faults are planned: completions may come twice, or be garbage. */
 void stage_planned(void);
 

@@ -811,18 +811,26 @@ static void hooks_without_functions_are_refused(void **state)
     const struct cj_clock clock = {NULL, NULL, NULL, NULL};
     const struct cj_allocator allocator = {NULL, NULL, NULL};
     const struct cj_net net = {.ctx = NULL};
-    struct cj_config config = {.size = 1, .library = &library};
+    struct cj_config config = {.size = 1, .clock = &clock};
     struct cj_group *group;
     struct cj_error error;
 
     (void)state;
-    expect_invalid(cj_init(&config, &group, &error), &error, "library that");
-    config = (struct cj_config){.size = 1, .clock = &clock};
     expect_invalid(cj_init(&config, &group, &error), &error, "clock that");
     config = (struct cj_config){.size = 1, .allocator = &allocator};
     expect_invalid(cj_init(&config, &group, &error), &error, "allocator that");
-    config = (struct cj_config){.size = 1, .net = &net};
+    ranks_init(&ranks, 2);
+    config = ranks.rank[0].config;
+    config.net = &net;
     expect_invalid(cj_init(&config, &group, &error), &error, "net that");
+    config.net = NULL;
+    config.verbs = NULL;
+    config.library = &library;
+    expect_invalid(cj_init(&config, &group, &error), &error, "library that");
+    /* In a group of one neither is called. */
+    config = (struct cj_config){.size = 1, .library = &library, .net = &net};
+    assert_int_equal(cj_init(&config, &group, &error), CJ_OK);
+    assert_int_equal(cj_finalize(group, &error), CJ_OK);
 }
 
 static void a_group_of_one_needs_no_device(void **state)

@@ -42,7 +42,7 @@ rm -rf "$scratch/work"
 
 wanted=$(sed -n 's/^add_fuzzer(\([a-z_]*\) .*/\1/p' fuzz/CMakeLists.txt)
 for name in init-cjaccl init-sockets collectives-cjaccl collectives-sockets \
-    $wanted; do
+    order-cjaccl order-sockets $wanted; do
     [ -x "$scratch/out/fuzz_$name" ] || bad "fuzz_$name is not there"
 done
 for fuzzer in "$scratch"/out/fuzz_*; do

@@ -38,8 +38,9 @@ static void any_text_is_a_program(void **state)
 {
     (void)state;
     prints("", "world thunderbolt 2\n");
-    prints("world rxe 3 orderly shared # so\n\talloc_pd 0x10 7 # and so\n",
-           "world rxe 3 shared orderly\nalloc_pd 16 7\n");
+    prints(
+        "world rxe 3 orderly threads shared # so\n\talloc_pd 0x10 7 # and so\n",
+        "world rxe 3 shared threads orderly\nalloc_pd 16 7\n");
     prints("world nowhere 9\nno_call 1\npoll_cq 1 0 0\r\n\x80\xff alloc_pd",
            "world thunderbolt 2\npoll_cq 1\n");
     prints("alloc_pd 4294967295 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
@@ -142,12 +143,19 @@ static const struct {
     const char *name;
     unsigned done, failed, findings;
 } seeds[] = {
-    {"rc", 4, 0, 0},        {"rc-rxe", 4, 0, 0},
-    {"uc", 4, 0, 0},        {"uc-thunderbolt", 4, 0, 0},
-    {"ud", 4, 0, 0},        {"srq", 4, 0, 0},
-    {"rdma", 5, 0, 0},      {"windows", 5, 0, 0},
-    {"atomics", 2, 1, 1},   {"events", 2, 0, 0},
-    {"extended", 10, 0, 0}, {"extended-ud", 2, 0, 0},
+    {"rc", 4, 0, 0},
+    {"rc-rxe", 4, 0, 0},
+    {"rc-threads", 4, 0, 0},
+    {"uc", 4, 0, 0},
+    {"uc-thunderbolt", 4, 0, 0},
+    {"ud", 4, 0, 0},
+    {"srq", 4, 0, 0},
+    {"rdma", 5, 0, 0},
+    {"windows", 5, 0, 0},
+    {"atomics", 2, 1, 1},
+    {"events", 2, 0, 0},
+    {"extended", 10, 0, 0},
+    {"extended-ud", 2, 0, 0},
     {"questions", 0, 0, 0},
 };
 
@@ -217,14 +225,26 @@ static void complete_twice(void)
 {
     struct ibv_wc wc = {.wr_id = 1, .status = IBV_WC_SUCCESS};
 
-    stage_completed(&wc); /* its request has completed before */
+    stage_completed(stage_handle(VF_KIND_CQ, 0),
+                    &wc); /* its request has completed before */
+}
+
+/* Both ends' queue pairs have other queues. */
+static void complete_elsewhere(void)
+{
+    const struct ibv_qp *qp = stage_handle(VF_KIND_QP, 0);
+    struct ibv_wc wc = {.wr_id = 0, .qp_num = qp->qp_num};
+
+    parse(&again, "create_cq 0\n");
+    stage_call(&again.calls[0]);
+    stage_completed(stage_handle(VF_KIND_CQ, 1), &wc);
 }
 
 static void complete_what_is_none(void)
 {
     struct ibv_wc wc = {.wr_id = 1000, .status = IBV_WC_SUCCESS};
 
-    stage_completed(&wc);
+    stage_completed(stage_handle(VF_KIND_CQ, 0), &wc);
 }
 
 static void hold_a_region(void)
@@ -265,6 +285,7 @@ static void a_broken_promise_aborts(void **state)
     assert_int_equal(ends_with(nothing), 0);
     assert_int_equal(ends_with(write_a_byte), SIGABRT);
     assert_int_equal(ends_with(complete_twice), SIGABRT);
+    assert_int_equal(ends_with(complete_elsewhere), SIGABRT);
     assert_int_equal(ends_with(complete_what_is_none), SIGABRT);
     assert_int_equal(ends_with(hold_a_region), SIGABRT);
 }

@@ -175,7 +175,8 @@ struct cj_group {
     int side_err_no; /* why a connection ended that ended last, or 0 */
     struct cj_gather gather; /* the caller's, if it has one */
 
-    bool has_notices;               /* notice.h */
+    bool may_notify;                /* notice.h: the ranks know notices, ... */
+    bool has_notices;               /* ... and nothing else comes any more */
     uint8_t presence[CJ_MAX_RANKS]; /* enum cji_presence */
     uint32_t last[CJ_MAX_RANKS];    /* of one that left: its collectives */
     uint32_t collectives;           /* that this rank has begun */

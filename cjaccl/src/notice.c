@@ -13,12 +13,21 @@
 /* "Do not wait." */
 #define NOW INT64_MIN
 
+/* Two digests, which are equal where they are sound: of fewer bytes nobody can
+ * tell that they begin a notice. */
+#define SHORTEST (2 * sizeof(int32_t))
+
 static const char notice_text[12] = "cj notice 1";
+
+void cji_notices_allow(struct cj_group *group)
+{
+    group->may_notify = group->all_cjaccl && group->gather.all_gather == NULL;
+    group->failed = -1;
+}
 
 void cji_notices_begin(struct cj_group *group)
 {
-    group->has_notices = group->all_cjaccl && group->gather.all_gather == NULL;
-    group->failed = -1;
+    group->has_notices = group->may_notify;
 }
 
 /* What cannot be sent now is not sent: who does not read it sees the end. */
@@ -101,12 +110,18 @@ static void lose(struct cj_group *group, int rank, const char *how)
     see_off(group, rank, &notice);
 }
 
-/* 1: a notice is here; 0: none; negative: the connection is of no use. */
-static int receive(struct cj_group *group, int rank, struct cji_notice *notice)
+static int64_t rest_deadline(const struct cj_group *group)
+{
+    return group->clock.now_ns(group->clock.ctx) + REST_NS;
+}
+
+/* `got` bytes are here. 1: a notice is; 0: none; negative: the connection is of
+ * no use. */
+static int receive(struct cj_group *group, int rank, struct cji_notice *notice,
+                   size_t got)
 {
     unsigned char *bytes = (unsigned char *)notice;
-    int64_t until = NOW;
-    size_t got = 0;
+    int64_t until = got == 0 ? NOW : rest_deadline(group);
 
     while (got < sizeof *notice) {
         size_t left = sizeof *notice - got;
@@ -118,7 +133,7 @@ static int receive(struct cj_group *group, int rank, struct cji_notice *notice)
         if (n <= 0 || (uint64_t)n > left)
             return -1;
         if (got == 0)
-            until = group->clock.now_ns(group->clock.ctx) + REST_NS;
+            until = rest_deadline(group);
         got += (size_t)n;
     }
     return 1;
@@ -138,11 +153,12 @@ static bool is_sound(const struct cj_group *group, int from,
            notice->step >= 0 && notice->step < CJ_STEP_COUNT;
 }
 
-/* Reads one: false when there is nothing more from that rank. */
-static bool hear(struct cj_group *group, int rank)
+/* Reads one of which `got` bytes are here: false when that rank has nothing
+ * more to say. */
+static bool hear(struct cj_group *group, int rank, struct cji_notice *notice,
+                 size_t got)
 {
-    struct cji_notice notice;
-    int answer = receive(group, rank, &notice);
+    int answer = receive(group, rank, notice, got);
 
     if (answer == 0)
         return false;
@@ -150,27 +166,84 @@ static bool hear(struct cj_group *group, int rank)
         lose(group, rank, "it closed its connection");
         return false;
     }
-    cji_tame(notice.message, sizeof notice.message);
-    if (!is_sound(group, rank, &notice)) {
+    cji_tame(notice->message, sizeof notice->message);
+    if (!is_sound(group, rank, notice)) {
         lose(group, rank, "it sent what no rank of cjaccl sends");
         return false;
     }
-    if (notice.rank == rank) {
-        see_off(group, rank, &notice);
+    if (notice->rank == rank) {
+        see_off(group, rank, notice);
         return false;
     }
-    keep(group, &notice);
+    keep(group, notice);
     return true;
 }
 
 void cji_notices_read(struct cj_group *group)
 {
+    struct cji_notice notice;
+
     if (!group->has_notices)
         return;
     for (int rank = 0; rank < group->size; rank++) {
         /* There is no more to tell than of each rank one thing. */
         for (int i = 0; i < group->size && group->ends[rank] >= 0; i++) {
-            if (!hear(group, rank))
+            if (!hear(group, rank, &notice, 0))
+                break;
+        }
+    }
+}
+
+bool cji_notices_is_one(const struct cj_group *group, const void *block,
+                        size_t got, size_t size)
+{
+    size_t enough = sizeof notice_text;
+
+    if (size < enough)
+        enough = size;
+    return group->may_notify && size >= SHORTEST && got >= enough &&
+           memcmp(block, notice_text, enough) == 0;
+}
+
+/* What comes behind it is another, and too late to matter: a passed-on one goes
+ * before that of rank 0 itself. */
+int cji_notices_interrupt(struct cj_group *group, int from, const void *block,
+                          size_t got)
+{
+    struct cji_notice notice = {.rank = from};
+    int gone;
+
+    got = got < sizeof notice ? got : sizeof notice;
+    memcpy(&notice, block, got);
+    (void)hear(group, from, &notice, got);
+    /* One that left is missed here before there was a collective. */
+    gone = cji_notices_gone(group);
+    return cji_notices_fail(group, gone >= 0 ? gone : (int)notice.rank);
+}
+
+int cji_notices_closed(struct cj_group *group, int rank)
+{
+    struct cji_notice notice = {.rank = rank};
+
+    if (!group->may_notify || group->rank == 0 ||
+        receive(group, rank, &notice, 0) <= 0)
+        return cji_side_fail_gone(group, rank, 0);
+    return cji_notices_interrupt(group, rank, &notice, sizeof notice);
+}
+
+/*
+ * In a gather: what came and was not read. One that closes with bytes unread
+ * could lose what it says at last. A rank has said one thing and waits; who
+ * says more is not listened to for long.
+ */
+static void read_away(struct cj_group *group)
+{
+    unsigned char bytes[512];
+
+    for (int rank = 0; rank < group->size; rank++) {
+        for (int i = 0; i < 4 && group->ends[rank] >= 0; i++) {
+            if (group->net.recv(group->net.ctx, group->ends[rank], bytes,
+                                sizeof bytes, NOW) <= 0)
                 break;
         }
     }
@@ -201,11 +274,14 @@ void cji_notices_send(struct cj_group *group)
     const struct cj_error *error = &group->error;
     struct cji_notice notice;
 
-    if (!group->has_notices)
+    if (!group->may_notify)
         return;
     /* Rank 0 passes on what it did not read so far; and one that closes with
      * bytes unread could lose what it says here. */
-    cji_notices_read(group);
+    if (group->has_notices)
+        cji_notices_read(group);
+    else
+        read_away(group);
     begin_notice(group, &notice, error->code == CJ_OK ? CJI_LEFT : CJI_FAILED,
                  group->rank);
     if (error->code != CJ_OK) {

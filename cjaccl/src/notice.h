@@ -9,10 +9,16 @@
  *
  *   left     it called cj_finalize(), after so many collectives. The others go
  *            on with what does not need it. When that was rank 0, nobody passes
- * anything on from then on: what happens to the others is seen by their
- * neighbours, or by the deadline. failed   an operation failed. So does the
- * group. lost     its connection ended without a word: its process did. So does
- * the group.
+ *            anything on from then on: what happens to the others is seen by
+ *            their neighbours, or by the deadline.
+ *   failed   an operation failed. So does the group.
+ *   lost     its connection ended without a word: its process did. So does the
+ *            group.
+ *
+ * In start-up there are notices as soon as all ranks have been recognized as
+ * cjaccl's (the exchange of addresses is over): one in the place of what a
+ * gather moves, which is told by how it begins. Not earlier: a JACCL rank takes
+ * whatever comes for the lengths and addresses that it waits for.
  *
  * A notice is of one size and goes out at once, so one that comes in pieces for
  * long is none. What a peer sent is checked, and its text is cut and printable.
@@ -25,8 +31,26 @@
 
 #include "group.h"
 
-/* Notices may be sent and read from now on: start-up is over. */
+/* The ranks know that all of them are cjaccl: notices may be sent, and come in
+ * the place of what a gather moves. */
+void cji_notices_allow(struct cj_group *group);
+
+/* Start-up is over: nothing else comes any more. */
 void cji_notices_begin(struct cj_group *group);
+
+/* Whether a gather's block of `size` bytes, `got` of which are here, is a
+ * notice instead. None that is sound begins as one does. */
+bool cji_notices_is_one(const struct cj_group *group, const void *block,
+                        size_t got, size_t size);
+
+/* It is: hears the rest of it and fails the group because of what it says. What
+ * came so far came from rank `from`, and in its place. */
+int cji_notices_interrupt(struct cj_group *group, int from, const void *block,
+                          size_t got);
+
+/* In start-up, between two gathers: that rank has closed its connection. Fails
+ * the group because of what it said before, if it said something. */
+int cji_notices_closed(struct cj_group *group, int rank);
 
 /* Reads those that came, and passes them on. Does not wait. */
 void cji_notices_read(struct cj_group *group);

@@ -3,6 +3,7 @@
 
 #include "defaults.h"
 #include "error.h"
+#include "notice.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -120,6 +121,8 @@ static int recv_answer(struct cj_group *group, void *data, size_t size)
             return fail_count(group, n, size - got);
         got += (size_t)n;
         group->answered = true;
+        if (cji_notices_is_one(group, data, got, size))
+            return cji_notices_interrupt(group, 0, data, got);
     }
     return CJ_OK;
 }
@@ -258,6 +261,7 @@ static int collect(struct cj_group *group, struct collection *all)
 
     while (incomplete > 0) {
         int rank = wait_for_any(group, all);
+        unsigned char *block;
         int64_t n;
 
         if (rank < 0)
@@ -271,15 +275,17 @@ static int collect(struct cj_group *group, struct collection *all)
                 return status;
             continue;
         }
+        block = all->all + (size_t)rank * all->size;
         n = group->net.recv(group->net.ctx, group->ends[rank],
-                            all->all + (size_t)rank * all->size +
-                                all->got[rank],
-                            all->size - all->got[rank], group->deadline);
+                            block + all->got[rank], all->size - all->got[rank],
+                            group->deadline);
         if (n <= 0)
             return cji_side_fail_gone(group, rank, (int)-n);
         if ((uint64_t)n > all->size - all->got[rank])
             return fail_count(group, n, all->size - all->got[rank]);
         all->got[rank] += (size_t)n;
+        if (cji_notices_is_one(group, block, all->got[rank], all->size))
+            return cji_notices_interrupt(group, rank, block, all->got[rank]);
         if (is_complete(all, rank))
             incomplete--;
     }

@@ -155,9 +155,11 @@ static int start_among_cjaccl(struct cj_group *group,
                               const struct cji_exchange_result *result)
 {
     struct cji_cards cards;
-    int status = cji_cards_exchange(group, config, &cards);
+    int status;
     int failed;
 
+    cji_notices_allow(group);
+    status = cji_cards_exchange(group, config, &cards);
     if (status != CJ_OK)
         return status;
     failed = cji_cards_failed(group, &cards);
@@ -201,11 +203,13 @@ static int start_sockets(struct cj_group *group, const struct cj_config *config)
     struct cji_cards cards;
     int status = cji_destinations_decline(group);
 
-    if (status == CJ_OK)
-        status = cji_cards_exchange(group, config, &cards);
     if (status != CJ_OK)
         return status;
     group->all_cjaccl = true;
+    cji_notices_allow(group);
+    status = cji_cards_exchange(group, config, &cards);
+    if (status != CJ_OK)
+        return status;
     return confirm_sockets(group, config, &cards, cji_stream_start(group));
 }
 

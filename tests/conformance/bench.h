@@ -84,7 +84,7 @@ struct queue_wish {
 };
 
 struct move {
-    int to; /* enum ibv_qp_state */
+    int to;        /* enum ibv_qp_state */
     int add, drop; /* mask bits more or less than the state needs */
     int port;
     int pkey;

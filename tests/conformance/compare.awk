@@ -2,7 +2,8 @@
 #
 # usage: awk -f compare.awk known.txt REAL MOCK
 #
-# REAL and MOCK are what the conformance program printed on each. A call is a
+# REAL and MOCK are what the conformance program printed on each; of a sequence
+# that is there twice, the later one counts. A call is a
 # line and the indented ones below it. The first difference of each sequence is
 # shown, unless known.txt explains it: then the comparison goes on behind it, or
 # ends there, as known.txt says. At the end the differences by kind, and how
@@ -12,8 +13,9 @@
 # the device's call and one for the mock's, separated by " ## ". How: "on", the
 # comparison goes on with the next call; "end", the two are in different states
 # from there on; "but", it is not the whole call that the expressions match but
-# a piece of it, and without such pieces the two have to be alike. A " | " in a
-# call stands for the end of a line.
+# a piece of it, and without such pieces the two have to be alike; "more", the
+# mock says more lines of the second expression than the device, in the call of
+# the first, or says them sooner. A " | " in a call stands for the end of a line.
 
 function fail(name, call, real, mock) {
     differing++
@@ -24,9 +26,9 @@ function fail(name, call, real, mock) {
 }
 
 # Are they alike without the pieces that may differ? Then explained[] has why.
-function alike_but(real, mock,    i, cut, used) {
+function alike_but(name, real, mock,    i, cut, used) {
     for (i = 1; i <= reasons && real != mock; i++)
-        if (how[i] == "but") {
+        if (how[i] == "but" && name ~ about[i]) {
             cut = gsub(real_form[i], "~", real)
             cut += gsub(mock_form[i], "~", mock)
             if (cut)
@@ -39,10 +41,37 @@ function alike_but(real, mock,    i, cut, used) {
     return 1
 }
 
+# Is real what mock says without some lines of that form, or with lines that the
+# mock has said before? pending[] has what the device may say yet.
+function says_more(real, mock, form,    r, m, most, few, i, j, early, late) {
+    most = split(mock, m, / \|  /)
+    few = split(real, r, / \|  /)
+    for (i = j = 1; i <= most || j <= few;)
+        if (i <= most && j <= few && m[i] == r[j]) {
+            i++
+            j++
+        } else if (j <= few && r[j] ~ form && (r[j] in pending)) {
+            late[r[j++]]
+        } else if (i <= most && m[i] ~ form) {
+            early[m[i++]]
+        } else {
+            return 0
+        }
+    for (i in late)
+        delete pending[i]
+    for (i in early)
+        pending[i]
+    return 1
+}
+
 # The number of what explains it; 0: nothing does.
-function explain(real, mock,    i) {
+function explain(name, real, mock,    i) {
     for (i = 1; i <= reasons; i++)
-        if (how[i] != "but" && real ~ real_form[i] && mock ~ mock_form[i])
+        if (name !~ about[i] || real !~ real_form[i])
+            continue
+        else if (how[i] == "more" && says_more(real, mock, mock_form[i]))
+            return i
+        else if ((how[i] == "on" || how[i] == "end") && mock ~ mock_form[i])
             return i
     return 0
 }
@@ -58,7 +87,9 @@ file == 1 {
         exit
     }
     reasons++
-    word[reasons] = part[1]
+    split(part[1] "@", part_of_word, "@")
+    word[reasons] = part_of_word[1]
+    about[reasons] = part_of_word[2]
     how[reasons] = part[2]
     real_form[reasons] = part[3]
     mock_form[reasons] = part[4]
@@ -67,11 +98,13 @@ file == 1 {
 /^== / {
     name = substr($0, 4)
     count[file, name] = 0
-    if (file == 2)
+    if (file == 2 && !(name in seen)) {
         names[++sequences] = name
+        seen[name] = 1
+    }
     next
 }
-/^  / {
+/^  / { # of the call above
     call[file, name, count[file, name]] = call[file, name, count[file, name]] " |" $0
     next
 }
@@ -82,6 +115,7 @@ END {
         exit 2
     for (s = 1; s <= sequences; s++) {
         name = names[s]
+        split("", pending)
         plain = 1
         most = count[2, name]
         if (count[3, name] + 0 > most)
@@ -93,9 +127,9 @@ END {
             if (real == mock)
                 continue
             plain = 0
-            if (alike_but(real, mock))
+            if (alike_but(name, real, mock))
                 continue
-            reason = explain(real, mock)
+            reason = explain(name, real, mock)
             if (!reason) {
                 fail(name, i, real, mock)
                 break

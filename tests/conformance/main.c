@@ -5,7 +5,7 @@
  *                    [NAME...]
  *
  *   -j   sequences at the same time (default 4): most of their time is waiting
- *   -n   sequences made up from a seed (default 300), beside the named ones
+ *   -n   sequences made up from a seed (default 200), beside the named ones
  *   -q   how long nothing has to come before nothing more will (default 100)
  *   -t   on the standard error: how long each was underway
  *
@@ -34,7 +34,7 @@ struct running {
     int number;
 };
 
-static int generated = 300;
+static int generated = 200;
 static int quiet_ms = 100;
 static bool times;
 
@@ -123,8 +123,8 @@ static void finish(struct running *one)
     else if (WEXITSTATUS(status) != 0)
         printf("\n!! exit %d\n", WEXITSTATUS(status));
     if (times)
-        fprintf(stderr, "%lld ms %s\n",
-                (long long)(now_ms() - one->since), name);
+        fprintf(stderr, "%lld ms %s\n", (long long)(now_ms() - one->since),
+                name);
     fclose(one->output);
     one->process = 0;
 }
@@ -163,11 +163,20 @@ int main(int count, char **words)
 
     while ((option = getopt(count, words, "j:n:q:t")) != -1) {
         switch (option) {
-        case 'j': at_once = atoi(optarg); break;
-        case 'n': generated = atoi(optarg); break;
-        case 'q': quiet_ms = atoi(optarg); break;
-        case 't': times = true; break;
-        default: return 2;
+        case 'j':
+            at_once = atoi(optarg);
+            break;
+        case 'n':
+            generated = atoi(optarg);
+            break;
+        case 'q':
+            quiet_ms = atoi(optarg);
+            break;
+        case 't':
+            times = true;
+            break;
+        default:
+            return 2;
         }
     }
     if (at_once < 1 || at_once > AT_ONCE_MOST || quiet_ms < 1) {

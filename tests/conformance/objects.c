@@ -74,8 +74,8 @@ void act_dealloc_pd(struct bench *bench, int pd)
 static void *map(int protection)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *memory = mmap(NULL, 2 * page, protection, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+    void *memory =
+        mmap(NULL, 2 * page, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -86,7 +86,8 @@ static void *address_of(struct bench *bench, enum place place, size_t offset)
     char *memory;
 
     switch (place) {
-    case PLACE_NULL: return NULL;
+    case PLACE_NULL:
+        return NULL;
     case PLACE_UNMAPPED:
         memory = map(PROT_READ | PROT_WRITE);
         munmap(memory, 2 * page);
@@ -95,8 +96,10 @@ static void *address_of(struct bench *bench, enum place place, size_t offset)
         memory = map(PROT_READ | PROT_WRITE);
         munmap(memory + page, page);
         return memory;
-    case PLACE_READ_ONLY: return map(PROT_READ);
-    default: return bench->arena + offset;
+    case PLACE_READ_ONLY:
+        return map(PROT_READ);
+    default:
+        return bench->arena + offset;
     }
 }
 
@@ -339,9 +342,8 @@ void act_query_device(struct bench *bench, int device)
     printf("  atomic_cap=%d max_pkeys=%d ack_delay=%d ports=%d\n", a.atomic_cap,
            a.max_pkeys, a.local_ca_ack_delay, a.phys_port_cnt);
     printf("  mcast=%d/%d/%d vendor=0x%x part=%u hw=%u fw=%s\n",
-           a.max_mcast_grp, a.max_mcast_qp_attach,
-           a.max_total_mcast_qp_attach, a.vendor_id, a.vendor_part_id,
-           a.hw_ver, a.fw_ver);
+           a.max_mcast_grp, a.max_mcast_qp_attach, a.max_total_mcast_qp_attach,
+           a.vendor_id, a.vendor_part_id, a.hw_ver, a.fw_ver);
     printf("  ee=%d eec=%d rdd=%d raw=%d/%d fmr=%d/%d ee_atom=%d/%d\n",
            a.max_ee, a.max_ee_rd_atom, a.max_rdd, a.max_raw_ipv6_qp,
            a.max_raw_ethy_qp, a.max_fmr, a.max_map_per_fmr,
@@ -366,8 +368,8 @@ void act_query_port(struct bench *bench, int device, int port)
     printf("  cap_flags=0x%x lid=%d lmc=%d sm_lid=%d sm_sl=%d max_vl=%d\n",
            a.port_cap_flags, a.lid, a.lmc, a.sm_lid, a.sm_sl, a.max_vl_num);
     printf("  width=%d speed=%d subnet_timeout=%d init_type=%d flags=%d\n",
-           a.active_width, a.active_speed, a.subnet_timeout,
-           a.init_type_reply, a.flags);
+           a.active_width, a.active_speed, a.subnet_timeout, a.init_type_reply,
+           a.flags);
 }
 
 void act_query_gid(struct bench *bench, int device, int port, int index)
@@ -391,8 +393,8 @@ void act_query_pkey(struct bench *bench, int device, int port, int index)
 
     errno = 0;
     printf("query_pkey(port=%d index=%d)", port, index);
-    result = ibv_query_pkey(bench->context[device], (uint8_t)port, index,
-                            &pkey);
+    result =
+        ibv_query_pkey(bench->context[device], (uint8_t)port, index, &pkey);
     if (result == 0)
         printf(" 0x%x", (unsigned)pkey);
     say_result(result);

@@ -41,8 +41,8 @@ bool act_create_qp(struct bench *bench, int qp, const struct queue_wish *wish)
         .sq_sig_all = wish->sig_all,
     };
 
-    printf("create_qp(q%d %s c%d/c%d", qp, type_word(wish->type),
-           wish->send_cq, wish->recv_cq);
+    printf("create_qp(q%d %s c%d/c%d", qp, type_word(wish->type), wish->send_cq,
+           wish->recv_cq);
     if (wish->srq != NOBODY)
         printf(" s%d", wish->srq);
     printf(" wr=%u/%u sge=%u/%u inline=%u%s)", wish->send_wr, wish->recv_wr,
@@ -119,10 +119,9 @@ struct move usual_move(int to, int peer)
                          .peer = peer,
                          .sgid_index = 1,
                          .global = true,
-                         .access = IBV_ACCESS_LOCAL_WRITE |
-                                   IBV_ACCESS_REMOTE_WRITE |
-                                   IBV_ACCESS_REMOTE_READ |
-                                   IBV_ACCESS_REMOTE_ATOMIC,
+                         .access =
+                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
                          .rd_atomic = 4};
 }
 
@@ -146,7 +145,8 @@ static int mask_for(enum ibv_qp_type type, int to)
                (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                          IBV_QP_MAX_QP_RD_ATOMIC
                    : 0);
-    default: return IBV_QP_STATE;
+    default:
+        return IBV_QP_STATE;
     }
 }
 
@@ -225,8 +225,8 @@ bool act_modify_qp(struct bench *bench, int qp, const struct move *move)
     attr.rnr_retry = 2;
     destination(bench, move, &attr.ah_attr);
     attr.alt_ah_attr = attr.ah_attr;
-    mask = (mask_for(bench->qp[qp]->qp_type, move->to) | move->add) &
-           ~move->drop;
+    mask =
+        (mask_for(bench->qp[qp]->qp_type, move->to) | move->add) & ~move->drop;
     result = ibv_modify_qp(bench->qp[qp], &attr, mask);
     say_result(result);
     return result == 0;

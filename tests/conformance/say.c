@@ -82,9 +82,8 @@ const char *status_word(int status)
 const char *state_word(int state)
 {
     static const struct word words[] = {
-        {IBV_QPS_RESET, "RESET"}, {IBV_QPS_INIT, "INIT"},
-        {IBV_QPS_RTR, "RTR"},     {IBV_QPS_RTS, "RTS"},
-        {IBV_QPS_SQD, "SQD"},     {IBV_QPS_SQE, "SQE"},
+        {IBV_QPS_RESET, "RESET"}, {IBV_QPS_INIT, "INIT"}, {IBV_QPS_RTR, "RTR"},
+        {IBV_QPS_RTS, "RTS"},     {IBV_QPS_SQD, "SQD"},   {IBV_QPS_SQE, "SQE"},
         {IBV_QPS_ERR, "ERR"},
     };
     return look(words, COUNT(words), state);

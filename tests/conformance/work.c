@@ -37,17 +37,22 @@ struct work usual_work(int opcode)
 static uint32_t lkey_of(struct bench *bench, const struct work *work)
 {
     switch (work->key) {
-    case KEY_BOGUS: return 0xdeadbeef;
-    case KEY_DEAD: return bench->dead_lkey;
-    default: return bench->mr[work->mr] ? bench->mr[work->mr]->lkey : 0;
+    case KEY_BOGUS:
+        return 0xdeadbeef;
+    case KEY_DEAD:
+        return bench->dead_lkey;
+    default:
+        return bench->mr[work->mr] ? bench->mr[work->mr]->lkey : 0;
     }
 }
 
 static uint32_t rkey_of(struct bench *bench, const struct work *work)
 {
     switch (work->remote_key) {
-    case KEY_BOGUS: return 0xdeadbeef;
-    case KEY_DEAD: return bench->dead_rkey;
+    case KEY_BOGUS:
+        return 0xdeadbeef;
+    case KEY_DEAD:
+        return bench->dead_rkey;
     default:
         return bench->mr[work->remote_mr] ? bench->mr[work->remote_mr]->rkey
                                           : 0;
@@ -64,8 +69,7 @@ static void fill_sges(struct bench *bench, const struct work *work,
         sges[i].addr = (uintptr_t)bench->arena + at;
         sges[i].length = part;
         if (i == work->sges - 1)
-            sges[i].length =
-                work->length - part * (uint32_t)(work->sges - 1);
+            sges[i].length = work->length - part * (uint32_t)(work->sges - 1);
         sges[i].lkey = lkey_of(bench, work);
         at += part;
     }
@@ -103,8 +107,7 @@ static void say_posted(int result, const void *bad, const void *first,
             printf(" bad_wr=unset");
         else
             printf(" bad_wr=%td",
-                   ((const char *)bad - (const char *)first) /
-                       (ptrdiff_t)size);
+                   ((const char *)bad - (const char *)first) / (ptrdiff_t)size);
     }
     printf("\n");
 }
@@ -112,8 +115,8 @@ static void say_posted(int result, const void *bad, const void *first,
 static bool one_sided(int opcode)
 {
     return opcode == IBV_WR_RDMA_WRITE ||
-           opcode == IBV_WR_RDMA_WRITE_WITH_IMM ||
-           opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_RDMA_READ ||
+           opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
            opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
@@ -175,8 +178,8 @@ void act_post_send(struct bench *bench, int qp, const struct work *work)
     int result;
 
     say_send(bench, qp, work);
-    if (!bench->qp[qp] || (bench->qp[qp]->qp_type == IBV_QPT_UD &&
-                           !bench->ah[work->ah])) {
+    if (!bench->qp[qp] ||
+        (bench->qp[qp]->qp_type == IBV_QPT_UD && !bench->ah[work->ah])) {
         printf(" = (nothing there)\n");
         return;
     }
@@ -209,11 +212,10 @@ static void fill_receives(struct bench *bench, const struct work *work,
         one.offset += (size_t)i * work->length;
         memset(&wr[i], 0, sizeof(wr[i]));
         fill_sges(bench, &one, sges[i]);
-        wr[i].wr_id = number_work(
-            bench, NOBODY,
-            datagrams && work->key == KEY_GOOD && work->length >= GRH_BYTES
-                ? bench->arena + one.offset
-                : NULL);
+        wr[i].wr_id = number_work(bench, NOBODY,
+                                  datagrams && one.offset + GRH_BYTES <= ARENA
+                                      ? bench->arena + one.offset
+                                      : NULL);
         wr[i].next = i + 1 < work->count ? &wr[i + 1] : NULL;
         wr[i].sg_list = sges[i];
         wr[i].num_sge = work->sges;
@@ -325,14 +327,6 @@ static void say_completion(struct bench *bench, const struct ibv_wc *wc)
     printf("\n");
 }
 
-/* What a datagram says of its way differs from network to network. */
-static void forget_header(struct bench *bench, const struct ibv_wc *wc)
-{
-    if (wc->wr_id < WORK_MAX && bench->work[wc->wr_id].header &&
-        wc->status == IBV_WC_SUCCESS)
-        memset(bench->work[wc->wr_id].header, 0, GRH_BYTES);
-}
-
 /* Two queue pairs' completions come in any order, one's own do not. */
 static void say_completions(struct bench *bench, const struct ibv_wc *wc,
                             int count)
@@ -341,7 +335,6 @@ static void say_completions(struct bench *bench, const struct ibv_wc *wc,
         for (int i = 0; i < count; i++)
             if (place_of(bench, wc[i].qp_num) == place) {
                 say_completion(bench, &wc[i]);
-                forget_header(bench, &wc[i]);
             }
 }
 
@@ -391,7 +384,7 @@ static void drain(struct bench *bench, int cq, int wanted)
         return;
     }
     count = collect(bench, cq, wc, wanted);
-    printf(" = %d\n", count);
+    printf(count < 0 ? " = %d\n" : "\n", count);
     if (count > 0) {
         settle(bench, wc, count);
         say_completions(bench, wc, count);
@@ -481,15 +474,25 @@ void act_events(struct bench *bench, int device)
         ibv_ack_async_event(&event);
     }
     qsort(lines, (size_t)count, sizeof(lines[0]), by_text);
-    printf("get_async_event() = %d\n", count);
+    printf("get_async_event()\n");
     for (int i = 0; i < count; i++)
         printf("%s\n", lines[i]);
+}
+
+/* A datagram's header says which way it came, and a device may have written it
+ * before it refused the rest. */
+static void forget_headers(struct bench *bench)
+{
+    for (int i = 0; i < WORK_MAX; i++)
+        if (bench->work[i].header)
+            memset(bench->work[i].header, 0, GRH_BYTES);
 }
 
 void act_memory(struct bench *bench)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
+    forget_headers(bench);
     for (size_t i = 0; i < ARENA; i++)
         hash = (hash ^ bench->arena[i]) * UINT64_C(0x100000001b3);
     printf("memory 0x%016" PRIx64 "\n", hash);
