@@ -638,6 +638,16 @@ static void check_ready(const struct cj_config *config,
         expect(was_heard(config, rank), "a start takes every rank");
 }
 
+/* Peers' texts are in it, too. */
+static bool is_printable(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~')
+            return false;
+    }
+    return true;
+}
+
 static void check_error(const struct cj_config *config, int status)
 {
     const struct cj_error *error = &world.error;
@@ -645,6 +655,7 @@ static void check_error(const struct cj_config *config, int status)
     expect(error->message[0] != '\0', "an error has a message");
     expect(memchr(error->message, '\0', sizeof error->message) != NULL,
            "a message ends");
+    expect(is_printable(error->message), "a message is printable");
     expect(error->rank == config->rank, "an error has its rank");
     expect(error->peer >= -1 && error->peer < config->size,
            "an error is about a rank of the group");
@@ -658,15 +669,15 @@ static void check_leftovers(void)
     expect(world.objects == 0, "every object of the device is released");
 }
 
-/* One more call on a group that started: it ends, too. */
-static void use_group(struct cj_group *group)
+/* One more call on a group that started: it ends, too, and not later because of
+ * the notices that peers sent. */
+static void use_group(const struct cj_config *config, struct cj_group *group)
 {
-    struct cj_error error;
     int32_t data[3] = {1, 2, 3};
     int64_t begin = world.now;
-    int status = cj_all_sum(group, data, data, 3, CJ_INT32, &error);
+    int status = cj_all_sum(group, data, data, 3, CJ_INT32, &world.error);
     expect(status != CJ_OK, "nobody took part in it");
-    expect(error.message[0] != '\0', "an error has a message");
+    check_error(config, status);
     expect(world.now - begin <= TIMEOUT_NS + TIMEOUT_NS / 2, "it ends in time");
 }
 
@@ -684,7 +695,7 @@ static void run(struct cj_config *config)
     expect((status == CJ_OK) == (group != NULL), "a group or an error");
     if (group) {
         check_ready(config, group);
-        use_group(group);
+        use_group(config, group);
         expect(cj_finalize(group, NULL) == CJ_OK, "all is released");
     } else {
         check_error(config, status);

@@ -114,7 +114,7 @@ void cji_tame(char *text, size_t size)
     for (size_t i = 0; i + 1 < size && text[i] != '\0'; i++) {
         unsigned char byte = (unsigned char)text[i];
 
-        if (byte < 0x20 || byte == 0x7f)
+        if (byte < 0x20 || byte > 0x7e)
             text[i] = '?';
     }
     text[size - 1] = '\0';

@@ -257,16 +257,22 @@ static const char *skip(const char *text, const char *start)
 }
 
 /* The text without what begins every message: the notice says whose it is, and
- * in which step. */
-static const char *text_of(const struct cj_error *error)
+ * in which step. The device stays. */
+static void write_text(const struct cj_error *error, char *text, size_t size)
 {
-    const char *text = error->message;
-    char start[64];
+    const char *rest = error->message;
+    char start[CJ_DEVICE_NAME_SIZE + 2];
+    char device[CJ_DEVICE_NAME_SIZE + 2] = "";
 
     (void)snprintf(start, sizeof start, "cjaccl: rank %d: ", error->rank);
-    text = skip(text, start);
+    rest = skip(rest, start);
+    (void)snprintf(start, sizeof start, "%s: ", error->device);
+    if (skip(rest, start) != rest)
+        memcpy(device, start, sizeof device);
+    rest = skip(rest, start);
     (void)snprintf(start, sizeof start, "%s: ", cj_strstep(error->step));
-    return skip(text, start);
+    rest = skip(rest, start);
+    (void)snprintf(text, size, "%.65s%.150s", device, rest);
 }
 
 void cji_notices_send(struct cj_group *group)
@@ -289,8 +295,7 @@ void cji_notices_send(struct cj_group *group)
         notice.step = (int32_t)error->step;
         if (error->code == CJ_PEER_GONE && error->peer >= 0)
             notice.peer = error->peer;
-        (void)snprintf(notice.message, sizeof notice.message, "%.219s",
-                       text_of(error));
+        write_text(error, notice.message, sizeof notice.message);
     }
     send_to_all(group, &notice);
 }

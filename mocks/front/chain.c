@@ -362,7 +362,7 @@ int vf_chain_start(struct vf_object *qp, uint64_t operations,
     memset(chain, 0, sizeof(*chain));
     chain->world = world;
     chain->registry = &world->registry;
-    chain->most_links = granted->max_send_wr + 1;
+    chain->most_links = qp->shadow.qp.send.depth + 1;
     chain->most_entries = granted->max_send_sge ? granted->max_send_sge : 1;
     chain->most_bytes = granted->max_inline_data;
     handle->chain = chain;

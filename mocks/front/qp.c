@@ -47,8 +47,11 @@ static void shadow_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
     qp->shadow.qp.state = IBV_QPS_RESET;
     qp->shadow.qp.type = (uint8_t)attr->qp_type;
     qp->shadow.qp.all_signaled = attr->sq_sig_all != 0;
-    qp->shadow.qp.send.depth = attr->cap.max_send_wr;
-    qp->shadow.qp.recv.depth = attr->cap.max_recv_wr;
+    /* A provider that says less than its queues take has noted how much. */
+    if (qp->shadow.qp.send.depth < attr->cap.max_send_wr)
+        qp->shadow.qp.send.depth = attr->cap.max_send_wr;
+    if (qp->shadow.qp.recv.depth < attr->cap.max_recv_wr)
+        qp->shadow.qp.recv.depth = attr->cap.max_recv_wr;
     qp->shadow.qp.send_sge = attr->cap.max_send_sge;
     qp->shadow.qp.recv_sge = attr->cap.max_recv_sge;
     qp->shadow.qp.max_inline = attr->cap.max_inline_data;

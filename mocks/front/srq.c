@@ -20,7 +20,9 @@ static void create_srq(struct vf_call *call)
     vf_call_made(call, srq, call->provider->create_srq(srq, create->attr));
     if (call->err)
         return;
-    srq->shadow.srq.recv.depth = create->attr->attr.max_wr;
+    /* The provider may have noted that it takes more. */
+    if (srq->shadow.srq.recv.depth < create->attr->attr.max_wr)
+        srq->shadow.srq.recv.depth = create->attr->attr.max_wr;
     srq->shadow.srq.recv_sge = create->attr->attr.max_sge;
 }
 

@@ -89,6 +89,9 @@ enum vf_transition vf_transition_check(enum ibv_qp_type type,
     enum service service = service_of(type);
     int given = mask & ~IBV_QP_STATE;
 
+    if (to == IBV_QPS_ERR && from == IBV_QPS_RESET)
+        return VF_TRANSITION_NONE; /* not so in the specification, but in the
+                                      kernel's table, for all its devices */
     if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
         return given & ~IBV_QP_CUR_STATE ? VF_TRANSITION_EXTRA
                                          : VF_TRANSITION_OK;

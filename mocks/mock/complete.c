@@ -221,6 +221,15 @@ static uint32_t answered_bytes(const struct room_work *work)
     }
 }
 
+unsigned mock_send_flags(struct vf_world *world, const struct room_qp *qp,
+                         uint8_t opcode)
+{
+    if (opcode != IBV_WR_SEND_WITH_IMM && opcode != IBV_WR_RDMA_WRITE_WITH_IMM)
+        return 0;
+    return mock_profile(world, &qp->object)->send_imm_flagged ? IBV_WC_WITH_IMM
+                                                              : 0;
+}
+
 void mock_complete_send(struct vf_world *world, struct room_qp *qp,
                         uint32_t ref, int status)
 {
@@ -239,6 +248,7 @@ void mock_complete_send(struct vf_world *world, struct room_qp *qp,
         }
         wc.opcode = opcode_of(work);
         wc.byte_len = answered_bytes(work);
+        wc.wc_flags = mock_send_flags(world, qp, work->opcode);
     }
     mock_complete(world, qp, ref, false, &wc, mock_plan(world, qp),
                   MOCK_NOT_KEPT);

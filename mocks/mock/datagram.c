@@ -15,19 +15,11 @@
 #define BY_IPV6 1
 #define BY_IPV4 2
 
-static bool is_mapped(const union ibv_gid *gid)
-{
-    static const unsigned char lead[12] = {0, 0, 0, 0, 0,    0,
-                                           0, 0, 0, 0, 0xff, 0xff};
-
-    return memcmp(gid->raw, lead, sizeof(lead)) == 0;
-}
-
 static void write_header(const union ibv_gid *from, const union ibv_gid *to,
                          uint32_t length, unsigned char header[HEADER])
 {
     memset(header, 0, HEADER);
-    if (is_mapped(to)) {
+    if (route_is_ipv4(to)) {
         uint32_t total = 20 + 8 + 12 + 8 + length + 4; /* IP, UDP, BTH, DETH */
 
         header[20] = 0x45;
@@ -53,7 +45,7 @@ uint8_t datagram_service(struct vf_world *world, const struct room_qp *receiver,
 {
     if (!mock_profile(world, &receiver->object)->ud_packet_type)
         return 0;
-    return is_mapped(&mock_extra(sent)->datagram.gid) ? BY_IPV4 : BY_IPV6;
+    return route_is_ipv4(&mock_extra(sent)->datagram.gid) ? BY_IPV4 : BY_IPV6;
 }
 
 /* Would the queue pair take it, if it had a receive? */
@@ -79,10 +71,12 @@ static void arrive(struct vf_world *world, struct room_qp *sender,
 
     if (!received)
         return;
-    route_gid(mock_device(world, &sender->object), is_mapped(to) ? 1 : 0,
+    route_gid(mock_device(world, &sender->object), route_is_ipv4(to) ? 1 : 0,
               &from);
     write_header(&from, to, sent->length, header);
-    move_land(world, sender, sent, receiver, received, &lead);
+    if (move_land(world, sender, sent, receiver, received, &lead) ==
+        IBV_WC_SUCCESS)
+        receiver->next_come = sender->next_sent;
 }
 
 static void to_group(struct vf_world *world, struct room_qp *sender,
@@ -129,25 +123,39 @@ static struct room_qp *addressee(struct vf_world *world,
                : NULL;
 }
 
+static uint32_t longest(const struct vf_profile *profile)
+{
+    return 128u << profile->active_mtu;
+}
+
+bool datagram_is_lost(struct vf_world *world, const struct room_qp *sender)
+{
+    const struct vf_profile *profile = mock_profile(world, &sender->object);
+
+    return profile->ud_too_long_status == IBV_WC_SUCCESS &&
+           mock_work(world->view, sender->send.first)->length >
+               longest(profile);
+}
+
 enum move datagram_move(struct vf_world *world, struct room_qp *sender)
 {
     const struct vf_profile *profile = mock_profile(world, &sender->object);
     struct room_work *sent = mock_work(world->view, sender->send.first);
-    uint32_t longest = 128u << profile->active_mtu;
+    bool too_long = sent->length > longest(profile);
     struct room_qp *receiver = NULL;
     uint32_t ref;
 
-    if (sent->length > longest &&
-        profile->ud_too_long_status != IBV_WC_SUCCESS) {
+    if (too_long && profile->ud_too_long_status != IBV_WC_SUCCESS) {
         move_refuse(world, sender, profile->ud_too_long_status);
         return MOVE_DONE;
     }
-    if (sent->length <= longest && !is_to_group(sent))
+    if (!too_long && !is_to_group(sent))
         receiver = addressee(world, sender);
     if (receiver && !move_has_receive(world, receiver))
         return move_lost(world, sender, receiver);
     ref = move_take_send(world, sender);
-    if (sent->length > longest) {
+    move_count(sender, NULL, sent->length, MOVE_ALL);
+    if (too_long) {
         /* Believed to be sent. */
     } else if (is_to_group(sent)) {
         to_group(world, sender, sent);

@@ -4,6 +4,8 @@
 
 #include "mock/mock.h"
 
+#define MANY (1u << 20) /* what is shown of a limit that there is not */
+
 static const struct vf_profile *profile_of(const struct vf_object *object)
 {
     return object->device->setup.profile;
@@ -80,11 +82,11 @@ int mock_close_device(struct vf_object *context)
     return 0;
 }
 
-static int shown_limit(int overridden, uint32_t limit)
+static int shown_limit(int overridden, uint32_t limit, uint32_t unlimited)
 {
     uint32_t shown = vf_device_limit(overridden, limit);
 
-    return shown ? (int)shown : 1 << 20;
+    return (int)(shown ? shown : unlimited);
 }
 
 static void fill_extras(const struct vf_profile *profile,
@@ -113,19 +115,21 @@ int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
     const struct vf_device_setup *setup = &context->device->setup;
 
     memset(attr, 0, sizeof(*attr));
-    snprintf(attr->fw_ver, sizeof(attr->fw_ver), "verbfault");
+    snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", profile->firmware);
     attr->vendor_id = profile->vendor_id;
     attr->max_mr_size = profile->max_mr_size;
-    attr->page_size_cap = profile->page_size;
+    attr->page_size_cap =
+        profile->page_size_cap ? profile->page_size_cap : profile->page_size;
     attr->max_qp = setup->max_qp >= 0 ? setup->max_qp : (int)profile->max_qp;
     attr->max_qp_wr = (int)profile->max_qp_wr;
     attr->max_sge = (int)profile->max_sge;
     attr->max_cq = (int)profile->max_cq;
     attr->max_cqe = (int)profile->max_cqe;
-    attr->max_mr = shown_limit(setup->max_mr, profile->mr_limit);
-    attr->max_pd = shown_limit(setup->max_pd, profile->pd_limit);
+    attr->max_mr = shown_limit(setup->max_mr, profile->mr_limit,
+                               profile->max_mr ? profile->max_mr : MANY);
+    attr->max_pd = shown_limit(setup->max_pd, profile->pd_limit, MANY);
     attr->atomic_cap = profile->atomics ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
-    attr->max_pkeys = 1;
+    attr->max_pkeys = (uint16_t)(profile->max_pkeys ? profile->max_pkeys : 1);
     attr->phys_port_cnt = 1;
     fill_extras(profile, attr);
     return 0;
@@ -155,6 +159,7 @@ int mock_query_port(struct vf_object *context, unsigned port,
     attr->active_mtu = (enum ibv_mtu)profile->active_mtu;
     attr->gid_tbl_len = profile->gid_table_len;
     attr->port_cap_flags = profile->port_cap_flags;
+    attr->flags = profile->port_flags;
     attr->max_msg_sz = profile->max_message > UINT32_MAX
                            ? UINT32_MAX
                            : (uint32_t)profile->max_message;
@@ -179,9 +184,8 @@ int mock_query_gid(struct vf_object *context, unsigned port, int index,
 int mock_query_pkey(struct vf_object *context, unsigned port, int index,
                     __be16 *pkey)
 {
-    (void)context;
     if (port != 1 || index != 0)
-        return EINVAL;
+        return profile_of(context)->no_pkey_errno;
     *pkey = 0xffff;
     return 0;
 }

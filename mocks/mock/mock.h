@@ -216,6 +216,9 @@ void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
 /* A send completes with the status; the plan is asked. */
 void mock_complete_send(struct vf_world *world, struct room_qp *qp,
                         uint32_t work, int status);
+/* The wc_flags of a send's completion. */
+unsigned mock_send_flags(struct vf_world *world, const struct room_qp *qp,
+                         uint8_t opcode);
 /* A receive completes with an error. */
 void mock_complete_error(struct vf_world *world, struct room_qp *qp,
                          uint32_t work, bool recv, int status);
@@ -311,6 +314,12 @@ uint32_t mock_bytes_room(const struct room_work *work);
 /* route.c */
 /* The GID at this index of the device's table; false: the entry is empty. */
 bool route_gid(const struct vf_device *device, int index, union ibv_gid *gid);
+/* Is it an IPv4 address, mapped? */
+bool route_is_ipv4(const union ibv_gid *gid);
+/* 0, or an errno: may the device's queue pairs send along this way? It need not
+ * lead to anybody. */
+int route_check(const struct vf_device *device,
+                const struct ibv_global_route *way);
 bool route_reaches(const struct vf_device *from, const struct vf_device *to);
 /* The device that has this GID and can be reached from here, or NULL. */
 struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
@@ -349,6 +358,12 @@ void move_describe(struct vf_world *world, const struct room_qp *sender,
 /* Do the bytes that wait for this receive count as such that peers reach? */
 enum mock_kept move_how_kept(const struct vf_world *world,
                              const struct room_work *received);
+/* Counts the packets of a message of so many bytes. receiver: who has taken
+ * some of it, or NULL; taken: how many bytes of it, before the packet that
+ * failed. Over RC none is sent after that. */
+#define MOVE_ALL UINT32_MAX
+void move_count(struct room_qp *sender, struct room_qp *receiver,
+                uint32_t length, uint32_t taken);
 /* Where the sender's process will look for the message that comes next to the
  * receiver, after so many more completions of it. The room is shared. */
 void move_note_ahead(struct vf_world *world, struct mock_qp *sender,
@@ -391,6 +406,9 @@ void move_forget(struct vf_world *world, struct room_qp *sender);
 void move_refuse(struct vf_world *world, struct room_qp *sender, int status);
 
 /* datagram.c */
+/* Is the first send of a UD queue pair too long, and nobody told? Its entries
+ * are never looked at then. */
+bool datagram_is_lost(struct vf_world *world, const struct room_qp *sender);
 /* Sends the first send of a UD queue pair. */
 enum move datagram_move(struct vf_world *world, struct room_qp *sender);
 /* The queue pair can receive (more): moves what waits for that. */

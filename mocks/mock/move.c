@@ -22,6 +22,7 @@
 #include "mock/mock.h"
 #include "mock/park.h"
 
+#define PACKET_NUMBERS 0xffffffu
 #define LOOKS 1000u /* at a mark, before its owner's life is asked after */
 
 bool move_can_receive(const struct room_qp *qp)
@@ -44,8 +45,10 @@ void move_settle(struct vf_world *world, struct room_qp *qp)
     }
 }
 
-int move_check_entries(struct vf_world *world, const struct room_qp *qp,
-                       const struct room_work *work, bool recv, uint32_t access)
+/* Of so many bytes in the entries. */
+static int check_bytes(struct vf_world *world, const struct room_qp *qp,
+                       const struct room_work *work, bool recv, uint32_t access,
+                       uint64_t bytes)
 {
     const struct vf_profile *profile = mock_profile(world, &qp->object);
     int key_status = recv ? profile->recv_key_status : profile->send_key_status;
@@ -54,17 +57,25 @@ int move_check_entries(struct vf_world *world, const struct room_qp *qp,
 
     if (work->flags & IBV_SEND_INLINE)
         return IBV_WC_SUCCESS;
-    for (int i = 0; i < work->entries; i++) {
+    for (int i = 0; i < work->entries && bytes > 0; i++) {
         const struct ibv_sge *sge = &work->sge[i];
+        uint64_t length = sge->length < bytes ? sge->length : bytes;
         bool outside;
 
-        if (sge->length == 0)
+        if (length == 0)
             continue;
-        if (!mock_region(world, qp, sge->lkey, false, sge->addr, sge->length,
-                         access, &outside))
+        if (!mock_region(world, qp, sge->lkey, false, sge->addr, length, access,
+                         &outside))
             return outside ? range_status : key_status;
+        bytes -= length;
     }
     return IBV_WC_SUCCESS;
+}
+
+int move_check_entries(struct vf_world *world, const struct room_qp *qp,
+                       const struct room_work *work, bool recv, uint32_t access)
+{
+    return check_bytes(world, qp, work, recv, access, UINT64_MAX);
 }
 
 static struct room_queue *receives_of(const struct room_view *view,
@@ -100,8 +111,40 @@ uint32_t move_take_send(struct vf_world *world, struct room_qp *sender)
     return mock_take(world->view, &sender->send);
 }
 
+static uint32_t first_length(struct vf_world *world,
+                             const struct room_qp *sender)
+{
+    return mock_work(world->view, sender->send.first)->length;
+}
+
+/* The receive is missed by the last packet of a WRITE, and by the first one of
+ * anything else. */
+static uint32_t asked_for(struct vf_world *world, const struct room_qp *sender)
+{
+    return mock_work(world->view, sender->send.first)->opcode ==
+                   IBV_WR_RDMA_WRITE_WITH_IMM
+               ? MOVE_ALL
+               : 0;
+}
+
+/* Nobody has answered: all that there was to send was sent. */
+static void count_queued(struct vf_world *world, struct room_qp *sender)
+{
+    const struct room_work *work;
+
+    for (uint32_t ref = sender->send.first; ref; ref = work->next) {
+        work = mock_work(world->view, ref);
+        move_count(sender, NULL, work->length, MOVE_ALL);
+    }
+}
+
 void move_refuse(struct vf_world *world, struct room_qp *sender, int status)
 {
+    if (status == IBV_WC_RETRY_EXC_ERR)
+        count_queued(world, sender);
+    else if (status == IBV_WC_RNR_RETRY_EXC_ERR)
+        move_count(sender, NULL, first_length(world, sender),
+                   asked_for(world, sender));
     mock_complete_send(world, sender, move_take_send(world, sender), status);
     mock_fail(world, sender);
 }
@@ -115,6 +158,7 @@ static void finish(struct vf_world *world, struct room_qp *sender)
 
 void move_forget(struct vf_world *world, struct room_qp *sender)
 {
+    move_count(sender, NULL, first_length(world, sender), MOVE_ALL);
     finish(world, sender);
     move_pump(world, sender);
 }
@@ -184,6 +228,7 @@ enum move move_lost(struct vf_world *world, struct room_qp *sender,
     } else if (profile->send_waits) {
         return MOVE_WAITS;
     }
+    move_count(sender, NULL, first_length(world, sender), MOVE_ALL);
     finish(world, sender);
     return MOVE_DONE;
 }
@@ -198,8 +243,9 @@ static int check_fit(struct vf_world *world, const struct room_qp *receiver,
         return profile->frames_status;
     if (sent->length + lead > received->length)
         return profile->too_long_status;
-    return move_check_entries(world, receiver, received, true,
-                              IBV_ACCESS_LOCAL_WRITE);
+    return check_bytes(world, receiver, received, true, IBV_ACCESS_LOCAL_WRITE,
+                       profile->touched_only ? (uint64_t)sent->length + lead
+                                             : UINT64_MAX);
 }
 
 /* Where a send's bytes are. one stands for those of an inline request. */
@@ -390,7 +436,7 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
                            struct room_qp *receiver)
 {
     struct ibv_sge nothing = {0};
-    uint32_t sent, received;
+    uint32_t sent, received, length, room;
     int status;
 
     if (!receiver)
@@ -399,6 +445,8 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
     if (!received)
         return move_lost(world, sender, receiver);
     sent = move_take_send(world, sender);
+    length = mock_work(world->view, sent)->length;
+    room = mock_work(world->view, received)->length;
     status = move_land(world, sender, mock_work(world->view, sent), receiver,
                        received, &nothing);
     if (status == MOVE_PEER_DEAD) {
@@ -406,6 +454,11 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
         return sender->state == IBV_QPS_RTS ? move_lost(world, sender, NULL)
                                             : MOVE_DONE;
     }
+    /* As far as it was, a longer message has come. */
+    move_count(sender, receiver, length,
+               status == IBV_WC_SUCCESS ? MOVE_ALL
+               : length > room          ? room
+                                        : 0);
     if (status == IBV_WC_SUCCESS)
         note_ahead(world, sender, receiver);
     status = echo(world, sender, receiver, status);
@@ -430,6 +483,30 @@ static enum move move_local(struct vf_world *world, struct room_qp *sender)
     else
         move_refuse(world, sender, status);
     return MOVE_DONE;
+}
+
+/* A datagram is one packet, whatever its length. */
+static uint32_t packet_bytes(const struct room_qp *sender)
+{
+    return sender->type == IBV_QPT_UD ? UINT32_MAX
+                                      : 128u << sender->attr.path_mtu;
+}
+
+void move_count(struct room_qp *sender, struct room_qp *receiver,
+                uint32_t length, uint32_t taken)
+{
+    uint32_t packet = packet_bytes(sender);
+    uint32_t all = length ? (length - 1) / packet + 1 : 1;
+    uint32_t good = taken / packet < all ? taken / packet : all - 1;
+    uint32_t first = sender->next_sent;
+
+    if (taken == MOVE_ALL)
+        good = all;
+    else if (sender->type == IBV_QPT_RC)
+        all = good + 1;
+    sender->next_sent = (first + all) & PACKET_NUMBERS;
+    if (receiver && good > 0)
+        receiver->next_come = (first + good) & PACKET_NUMBERS;
 }
 
 /* Over RC a wrong first packet number is never made good. */
@@ -457,12 +534,20 @@ static enum move move_one(struct vf_world *world, struct room_qp *sender)
     bool fetches = opcode == IBV_WR_RDMA_READ ||
                    opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
                    opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    int status;
+    int status = IBV_WC_SUCCESS;
 
+    if (sender->type == IBV_QPT_UD && opcode != IBV_WR_SEND &&
+        opcode != IBV_WR_SEND_WITH_IMM) {
+        move_refuse(world, sender, IBV_WC_LOC_QP_OP_ERR);
+        return MOVE_DONE;
+    }
     if (opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV)
         return move_local(world, sender);
-    status = move_check_entries(world, sender, work, false,
-                                fetches ? IBV_ACCESS_LOCAL_WRITE : 0);
+    if (sender->type == IBV_QPT_UD && datagram_is_lost(world, sender))
+        return datagram_move(world, sender);
+    if (!fetches || !mock_profile(world, &sender->object)->fetch_key_status)
+        status = move_check_entries(world, sender, work, false,
+                                    fetches ? IBV_ACCESS_LOCAL_WRITE : 0);
     if (status == IBV_WC_SUCCESS && fetches && sender->type != IBV_QPT_RC)
         status = IBV_WC_LOC_QP_OP_ERR;
     if (status != IBV_WC_SUCCESS) {

@@ -5,7 +5,8 @@
 #define KNOWN_ACCESS                                                           \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                        \
      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |  \
-     IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE)
+     IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB |       \
+     IBV_ACCESS_OPTIONAL_RANGE)
 #define NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 /* What lets peers reach the memory of a region. */
 #define REACHED                                                                \
@@ -14,9 +15,11 @@
 /* A key is the region's index and how often the index was used before. */
 #define KEY_GENERATIONS 0x7fu
 
-static int check_access(unsigned access)
+static int check_access(const struct vf_object *mr, unsigned access)
 {
     if (access & ~(unsigned)KNOWN_ACCESS)
+        return EINVAL;
+    if (access & IBV_ACCESS_ON_DEMAND && !mr->device->setup.profile->on_demand)
         return EINVAL;
     if (access & NEEDS_LOCAL_WRITE && !(access & IBV_ACCESS_LOCAL_WRITE))
         return EINVAL;
@@ -71,14 +74,19 @@ static int check_range(const struct vf_object *mr, const void *address,
 {
     const struct vf_profile *profile = mr->device->setup.profile;
 
-    if (length == 0 || length > VF_ABSURD_LENGTH)
+    uint64_t pages = pages_of((uintptr_t)address, length, profile->page_size);
+
+    if (length > VF_ABSURD_LENGTH)
+        return EINVAL;
+    if (profile->mr_counts_pages ? pages == 0 || pages > UINT32_MAX
+                                 : length == 0)
         return EINVAL;
     if (!address)
         return profile->null_address_errno;
     if (profile->mr_page_aligned && (uintptr_t)address % profile->page_size)
         return EINVAL;
     if (profile->dead_memory_errno &&
-        !is_there(mr->machine->world, address, length, access))
+        !is_there(mr->machine->world, address, length ? length : 1, access))
         return profile->dead_memory_errno;
     return 0;
 }
@@ -163,7 +171,7 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
     const struct vf_profile *profile = object->device->setup.profile;
     struct vf_world *world = object->machine->world;
     struct mock_mr *mr = object->handle;
-    int err = check_access(access);
+    int err = check_access(object, access);
 
     if (!err)
         err = check_range(object, address, length, access);
@@ -178,7 +186,8 @@ int mock_reg_mr(struct vf_object *object, void *address, size_t length,
         mr->room->address = (uintptr_t)address;
         mr->room->length = length;
         mr->room->access = access;
-        if (iova != (uintptr_t)address || length - 1 > offsets(profile))
+        if (iova != (uintptr_t)address ||
+            (length > 0 && length - 1 > offsets(profile)))
             world->view->room->shifted = true;
         mr->mr.lkey = mr->room->key;
         mr->mr.rkey = mr->room->key | VF_RKEY_BIT;
@@ -202,8 +211,13 @@ int mock_dereg_mr(struct vf_object *object)
 {
     struct vf_world *world = object->machine->world;
     struct room_region *region = ((struct mock_mr *)object->handle)->room;
+    int bound = object->device->setup.profile->bound_mr_errno;
 
     room_enter(world);
+    if (bound && region->windows > 0) {
+        room_leave(world);
+        return bound;
+    }
     region->object.live = false;
     mock_unbind_all(world, region);
     wait_for_copies(world, region);
@@ -221,7 +235,8 @@ int mock_rereg_mr(struct vf_object *object, int flags, struct vf_object *pd,
     struct mock_mr *mr = object->handle;
     struct room_region *region = mr->room;
     const struct vf_profile *profile = object->device->setup.profile;
-    int err = flags & IBV_REREG_MR_CHANGE_ACCESS ? check_access(access) : 0;
+    int err =
+        flags & IBV_REREG_MR_CHANGE_ACCESS ? check_access(object, access) : 0;
 
     if (!profile->rereg)
         return profile->unsupported_errno;

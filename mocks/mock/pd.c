@@ -57,6 +57,7 @@ int mock_dealloc_pd(struct vf_object *pd)
 int mock_create_ah(struct vf_object *ah, const struct ibv_ah_attr *attr)
 {
     const struct vf_profile *profile = ah->device->setup.profile;
+    int err;
 
     if (!profile->ud)
         return profile->unsupported_errno;
@@ -64,6 +65,9 @@ int mock_create_ah(struct vf_object *ah, const struct ibv_ah_attr *attr)
      * rdma_check_ah_attr() says so for all of its devices. */
     if (attr->port_num != 1 || !attr->is_global)
         return EINVAL;
+    err = route_check(ah->device, &attr->grh);
+    if (err)
+        return err;
     ((struct mock_ah *)ah->handle)->attr = *attr;
     return 0;
 }

@@ -44,6 +44,8 @@ const struct vf_profile vf_profile_thunderbolt = {
     .port_width = 2,  /* a Thunderbolt 5 link has 80 Gbit/s: with what verbs */
     .port_speed = 32, /* can say, 4 lanes of 25 Gbit/s; inferred */
     .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
+    .firmware = "verbfault",
+    .no_pkey_errno = EINVAL, /* inferred */
 
     .uc = true,                      /* TN3205: UC only */
     .rereg = true,                   /* inferred */
@@ -51,6 +53,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .mr_offset_bits = 32,            /* measured by others: a region past 2^32
                                         bytes returns wrong data */
     .mr_page_aligned = true,         /* TN3205 */
+    .on_demand = true,               /* inferred: nobody looks at it */
     .page_size = 4096, /* Apple silicon's is 16 KiB; a program built for Linux
                           aligns to that system's pages */
 
@@ -82,7 +85,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
     .rtr_stale_errno = EBUSY,              /* mlx#3467, mlx#3207: 16 */
-    .rtr_needs_global = true, /* inferred */
+    .rtr_needs_global = true,              /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
     .null_address_errno = EINVAL, /* inferred */
@@ -112,6 +115,9 @@ const struct vf_profile vf_profile_rxe = {
     .depth_floor = 0,
     .depth_round = true, /* measured: depth 4 grants 7, cqe 10 gives 15 */
     .depth_cap = 0,
+    .depth_as_asked = true, /* measured, tests/vm */
+    .entries_inline = true, /* likewise */
+    .srq_least_sge = 1,     /* likewise */
 
     /* From here to port_cap_flags: the driver's constants of Linux 6.1, in
      * rxe_param.h, by the name that is beside them. */
@@ -136,6 +142,12 @@ const struct vf_profile vf_profile_rxe = {
     .port_width = 1,              /* as of an interface of unknown speed, */
     .port_speed = 1,              /* by ib_get_eth_speed() of the kernel */
     .port_cap_flags = IBV_PORT_CM_SUP, /* RXE_PORT_PORT_CAP_FLAGS */
+    .max_mr = 524287,                  /* from here on: measured, tests/vm */
+    .max_pkeys = 64,
+    .page_size_cap = 0xfffff000,
+    .firmware = "0.0.0",
+    .port_flags = IBV_QPF_GRH_REQUIRED,
+    .no_pkey_errno = ENOENT, /* a file of sysfs that is not there */
 
     .rc = true, /* measured */
     .uc = true,
@@ -147,6 +159,10 @@ const struct vf_profile vf_profile_rxe = {
     .rereg = false,                  /* rdma-core 44's rxe has none */
     .unsupported_errno = EOPNOTSUPP, /* measured: RAW_PACKET */
     .mr_page_aligned = false,        /* measured */
+    .mr_counts_pages = true,         /* measured: 0 and 2^46 bytes; the number
+                                        is the kernel's, for all its devices */
+    .on_demand = false,              /* measured */
+    .bound_mr_errno = EINVAL,        /* measured */
     .page_size = 4096,
 
     .frame_bytes = 0,
@@ -156,8 +172,17 @@ const struct vf_profile vf_profile_rxe = {
     .recv_over_depth_refused = true, /* measured: ENOMEM */
     .needs_cable = false,
     .unplug_faults = false,
-    .death_keeps_pd = false,     /* measured: exit without clean-up is fine */
-    .recv_grh = true,            /* measured */
+    .death_keeps_pd = false,   /* measured: exit without clean-up is fine */
+    .recv_grh = true,          /* measured */
+    .send_imm_flagged = true,  /* measured */
+    .ud_opcode_is_late = true, /* measured */
+    .atomics_checked = true,   /* measured; rdma-core's check */
+    .fetch_key_status = IBV_WC_LOC_PROT_ERR, /* measured */
+    .receive_before_key = true,              /* measured */
+    .responder_is_quiet = true,              /* measured */
+    .touched_only = true,                    /* measured */
+    .late_receives_stay = true, /* measured on Linux 6.1: the ring is not looked
+                                   at again */
     .state_error_is_bare = true, /* measured: EINVAL, bad_wr not set */
 
     .send_key_status = IBV_WC_LOC_QP_OP_ERR,   /* measured */
@@ -177,8 +202,15 @@ const struct vf_profile vf_profile_rxe = {
     .rtr_zero_gid_errno = EINVAL,   /* measured */
     .rtr_unroutable_errno = 0,      /* measured: an absent peer is accepted */
     .rtr_link_local_gid_errno = 0,  /* measured */
+    .rtr_families_errno = EINVAL,   /* measured: from the link-local entry to
+                                       an IPv4 one; the other way inferred */
     .rtr_empty_gid_errno = ENODATA, /* measured */
     .rtr_needs_global = true,       /* measured */
+
+    .query_keeps_cur_state = true, /* measured, tests/vm, as all here */
+    .query_counts_packets = true,
+    .unset_mtu = IBV_MTU_256,
+    .attr_outlives_reset = true,
 
     .null_address_errno = EFAULT, /* measured */
     .memlock_errno = ENOMEM,      /* measured */
@@ -223,6 +255,8 @@ const struct vf_profile vf_profile_ideal = {
     .port_width = 2, /* 100 Gbit/s: 4 lanes of 25 */
     .port_speed = 32,
     .port_cap_flags = IBV_PORT_CM_SUP,
+    .firmware = "verbfault",
+    .no_pkey_errno = EINVAL,
     .lids = true,
 
     .rc = true,
@@ -234,6 +268,7 @@ const struct vf_profile vf_profile_ideal = {
     .windows = true,
     .rereg = true,
     .unsupported_errno = EOPNOTSUPP,
+    .on_demand = true,
     .page_size = 4096,
 
     .send_waits = true,

@@ -30,6 +30,9 @@ static int check_type(const struct vf_profile *profile, int type)
         return profile->ud ? 0 : profile->unsupported_errno;
     case IBV_QPT_RAW_PACKET:
         return profile->unsupported_errno;
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+        return profile->unsupported_errno;
     default:
         return EINVAL;
     }
@@ -91,7 +94,36 @@ static int take_qp(struct vf_object *object)
     return 0;
 }
 
-static void fill_qp(const struct vf_object *object, struct room_qp *qp,
+static void share_entries(struct ibv_qp_cap *cap)
+{
+    uint32_t entry = sizeof(struct ibv_sge);
+    uint32_t entries = cap->max_inline_data / entry;
+
+    if (cap->max_send_sge < entries)
+        cap->max_send_sge = entries;
+    if (cap->max_inline_data < cap->max_send_sge * entry)
+        cap->max_inline_data = cap->max_send_sge * entry;
+}
+
+/* What the queues take goes to the shadow: create_qp may say less. */
+static void grant_depths(struct vf_object *object, struct room_qp *qp,
+                         struct ibv_qp_cap *cap)
+{
+    const struct vf_profile *profile = object->device->setup.profile;
+
+    qp->send.depth = mock_grant(profile, cap->max_send_wr);
+    qp->recv.depth = mock_grant(profile, cap->max_recv_wr);
+    object->shadow.qp.send.depth = qp->send.depth;
+    object->shadow.qp.recv.depth = qp->recv.depth;
+    qp->cap = *cap;
+    qp->cap.max_send_wr = qp->send.depth;
+    qp->cap.max_recv_wr = qp->recv.depth;
+    if (profile->depth_as_asked)
+        return;
+    *cap = qp->cap;
+}
+
+static void fill_qp(struct vf_object *object, struct room_qp *qp,
                     struct ibv_qp_init_attr *attr)
 {
     const struct vf_profile *profile = object->device->setup.profile;
@@ -105,11 +137,10 @@ static void fill_qp(const struct vf_object *object, struct room_qp *qp,
     if (object->parent[3])
         qp->srq =
             ((struct mock_srq *)object->parent[3]->handle)->room->object.index;
-    qp->send.depth = mock_grant(profile, attr->cap.max_send_wr);
-    qp->recv.depth = mock_grant(profile, attr->cap.max_recv_wr);
-    attr->cap.max_send_wr = qp->send.depth;
-    attr->cap.max_recv_wr = qp->recv.depth;
-    qp->cap = attr->cap;
+    qp->attr.path_mtu = (enum ibv_mtu)profile->unset_mtu;
+    if (profile->entries_inline)
+        share_entries(&attr->cap);
+    grant_depths(object, qp, &attr->cap);
 }
 
 int mock_create_qp(struct vf_object *object, struct ibv_qp_init_attr *attr)
@@ -132,11 +163,16 @@ int mock_create_qp(struct vf_object *object, struct ibv_qp_init_attr *attr)
     return err;
 }
 
-static void flush(struct vf_world *world, struct room_qp *qp)
+static void flush_sends(struct vf_world *world, struct room_qp *qp)
 {
     while (qp->send.first)
         mock_complete_error(world, qp, mock_take(world->view, &qp->send), false,
                             IBV_WC_WR_FLUSH_ERR);
+}
+
+static void flush(struct vf_world *world, struct room_qp *qp)
+{
+    flush_sends(world, qp);
     while (qp->recv.first)
         mock_complete_error(world, qp, mock_take(world->view, &qp->recv), true,
                             IBV_WC_WR_FLUSH_ERR);
@@ -152,7 +188,8 @@ static void fail(struct vf_world *world, struct room_qp *qp, bool was)
     }
     expire_set(world, qp, 0);
     flush(world, qp);
-    if (!was && qp->srq)
+    if (!was && qp->srq &&
+        !mock_profile(world, &qp->object)->responder_is_quiet)
         notice_object(world, &qp->object, IBV_EVENT_QP_LAST_WQE_REACHED);
     if (!was)
         move_gone(world, qp);
@@ -160,7 +197,11 @@ static void fail(struct vf_world *world, struct room_qp *qp, bool was)
 
 void mock_fail(struct vf_world *world, struct room_qp *qp)
 {
-    fail(world, qp, qp->state == IBV_QPS_ERR);
+    if (qp->state == IBV_QPS_ERR &&
+        mock_profile(world, &qp->object)->late_receives_stay)
+        flush_sends(world, qp); /* it has failed before */
+    else
+        fail(world, qp, qp->state == IBV_QPS_ERR);
 }
 
 /* A planned completion has failed. In a shared room whoever made it has seen
@@ -176,23 +217,18 @@ void mock_fail_qp(struct vf_object *object)
 static int check_path(const struct vf_object *object,
                       const struct ibv_ah_attr *path)
 {
-    static const union ibv_gid zero;
     const struct vf_profile *profile = object->device->setup.profile;
-    int index = path->grh.sgid_index;
-    union ibv_gid source;
+    int err;
 
     if (path->port_num != 1)
         return EINVAL;
     if (!path->is_global)
         return profile->rtr_needs_global ? EINVAL : 0;
-    if (index >= profile->gid_table_len)
-        return EINVAL;
-    if (!route_gid(object->device, index, &source))
-        return profile->rtr_empty_gid_errno;
-    if (memcmp(&path->grh.dgid, &zero, sizeof(zero)) == 0)
-        return profile->rtr_zero_gid_errno;
+    err = route_check(object->device, &path->grh);
+    if (err)
+        return err;
     if (profile->rtr_link_local_gid_errno &&
-        profile->gid_table[index] == VF_GID_LINK_LOCAL)
+        profile->gid_table[path->grh.sgid_index] == VF_GID_LINK_LOCAL)
         return profile->rtr_link_local_gid_errno;
     if (profile->rtr_unroutable_errno &&
         !route(object->device, &path->grh.dgid))
@@ -253,6 +289,18 @@ static void keep_attributes(struct ibv_qp_attr *kept,
         kept->min_rnr_timer = attr->min_rnr_timer;
     if (mask & IBV_QP_DEST_QPN)
         kept->dest_qp_num = attr->dest_qp_num;
+    if (mask & IBV_QP_CUR_STATE)
+        kept->cur_qp_state = attr->cur_qp_state;
+}
+
+static void forget_attributes(struct vf_world *world, struct room_qp *qp)
+{
+    const struct vf_profile *profile = mock_profile(world, &qp->object);
+
+    if (profile->attr_outlives_reset)
+        return;
+    memset(&qp->attr, 0, sizeof(qp->attr));
+    qp->attr.path_mtu = (enum ibv_mtu)profile->unset_mtu;
 }
 
 static void enter_state(struct vf_world *world, struct room_qp *qp,
@@ -268,7 +316,7 @@ static void enter_state(struct vf_world *world, struct room_qp *qp,
         mock_empty(world->view, &qp->send);
         mock_empty(world->view, &qp->recv);
         move_gone(world, qp);
-        memset(&qp->attr, 0, sizeof(qp->attr));
+        forget_attributes(world, qp);
         break;
     case IBV_QPS_RTR:
         move_ready(world, qp);
@@ -306,6 +354,10 @@ int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
     err = check_modify(object, attr, mask);
     if (!err) {
         keep_attributes(&qp->attr, attr, mask);
+        if (mask & IBV_QP_SQ_PSN)
+            qp->next_sent = attr->sq_psn;
+        if (mask & IBV_QP_RQ_PSN)
+            qp->next_come = attr->rq_psn;
         ((struct mock_qp *)object->handle)->route = NULL;
         if (mask & IBV_QP_STATE)
             enter_state(world, qp, attr->qp_state);
@@ -326,18 +378,26 @@ int mock_query_qp(struct vf_object *object, struct ibv_qp_attr *attr, int mask,
 {
     const struct ibv_qp *handle = object->handle;
     const struct room_qp *qp = room_of(object);
+    const struct vf_profile *profile = object->device->setup.profile;
 
     (void)mask; /* a device may tell more than it is asked for */
     *attr = qp->attr;
     attr->qp_state = (enum ibv_qp_state)qp->state;
-    attr->cur_qp_state = attr->qp_state;
+    if (!profile->query_keeps_cur_state)
+        attr->cur_qp_state = attr->qp_state;
+    if (profile->query_counts_packets) {
+        attr->sq_psn = qp->next_sent;
+        attr->rq_psn = qp->next_come;
+    }
     attr->cap = qp->cap;
+    if (qp->srq) /* its receives are elsewhere */
+        attr->cap.max_recv_wr = attr->cap.max_recv_sge = 0;
     memset(init, 0, sizeof(*init));
     init->qp_context = handle->qp_context;
     init->send_cq = handle->send_cq;
     init->recv_cq = handle->recv_cq;
     init->srq = handle->srq;
-    init->cap = qp->cap;
+    init->cap = attr->cap;
     init->qp_type = handle->qp_type;
     init->sq_sig_all = qp->all_signaled;
     return 0;

@@ -89,9 +89,10 @@ static uint64_t place_in(const struct room_region *region, uint64_t address)
     return region->address + (address - region->iova);
 }
 
-/* One 8-byte word of the peer's, changed; what it was goes to the sender. */
+/* One 8-byte word of the peer's, changed; what it was goes to the sender, if it
+ * has a place for that (answered). */
 static int change_word(struct vf_world *world, struct room_work *sent,
-                       uint32_t process, uint64_t place)
+                       uint32_t process, uint64_t place, bool answered)
 {
     uint64_t was, is;
     struct ibv_sge word = {.addr = (uintptr_t)&was, .length = sizeof(was)};
@@ -110,7 +111,7 @@ static int change_word(struct vf_world *world, struct room_work *sent,
         is = mock_extra(sent)->remote.swap;
     if (is != was)
         err = copy_out(world, process, place, &is, sizeof(is));
-    if (!err)
+    if (!err && answered)
         err = copy_short(world, &to, &from, sizeof(was));
     return err;
 }
@@ -169,7 +170,8 @@ static int check(struct vf_world *world, struct room_work *sent,
 }
 
 static int perform(struct vf_world *world, struct room_work *sent,
-                   struct room_qp *receiver, struct room_region *region)
+                   struct room_qp *receiver, struct room_region *region,
+                   bool answered)
 {
     uint64_t place =
         region ? place_in(region, mock_extra(sent)->remote.address) : 0;
@@ -178,7 +180,9 @@ static int perform(struct vf_world *world, struct room_work *sent,
 
     settle_messages(world, process);
     if (is_atomic(sent))
-        return change_word(world, sent, process, place);
+        return change_word(world, sent, process, place, answered);
+    if (!answered)
+        return 0;
     hold_receiver(world, receiver, sent, sent->length);
     if (region && world->view->shared && sent->length >= COPY_LONG) {
         hold_region(world, region);
@@ -194,10 +198,57 @@ static int perform(struct vf_world *world, struct room_work *sent,
 /* The responder's end fails too, and its program is told. */
 static void refuse(struct vf_world *world, struct room_qp *receiver, int status)
 {
-    notice_object(world, &receiver->object,
-                  status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR
-                                                  : IBV_EVENT_QP_REQ_ERR);
+    if (!mock_profile(world, &receiver->object)->responder_is_quiet)
+        notice_object(world, &receiver->object,
+                      status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR
+                                                      : IBV_EVENT_QP_REQ_ERR);
     mock_fail(world, receiver);
+}
+
+/* Where a READ or an atomic puts its answer: what is wrong with it when that
+ * comes. Most devices have looked before (move.c). */
+static int check_place(struct vf_world *world, const struct room_qp *sender,
+                       const struct room_work *sent)
+{
+    int late = mock_profile(world, &sender->object)->fetch_key_status;
+    int status = IBV_WC_SUCCESS;
+
+    if (late)
+        status = move_check_entries(world, sender, sent, false,
+                                    IBV_ACCESS_LOCAL_WRITE);
+    return status == IBV_WC_SUCCESS ? status : late;
+}
+
+/* Does this one take a receive although its key is wrong? */
+static bool takes_receive(struct vf_world *world, const struct room_qp *sender,
+                          const struct room_qp *receiver,
+                          const struct room_work *sent, int status)
+{
+    return status == IBV_WC_REM_ACCESS_ERR && sender->type == IBV_QPT_RC &&
+           sent->length <= 128u << sender->attr.path_mtu &&
+           mock_profile(world, &receiver->object)->receive_before_key;
+}
+
+/* The packets of a READ are its answer's: their numbers are given at once. */
+static void count(struct room_qp *sender, struct room_qp *receiver,
+                  const struct room_work *sent, int status)
+{
+    if (status != IBV_WC_SUCCESS && sent->opcode == IBV_WR_RDMA_READ)
+        move_count(sender, NULL, sent->length, MOVE_ALL);
+    else
+        move_count(sender, receiver, sent->length,
+                   status == IBV_WC_SUCCESS ? MOVE_ALL : 0);
+}
+
+/* Of a WRITE it is the last packet that needs the receive. */
+static void come_so_far(const struct room_qp *sender, struct room_qp *receiver,
+                        uint32_t length)
+{
+    uint32_t packet = 128u << sender->attr.path_mtu;
+    uint32_t before = length ? (length - 1) / packet : 0;
+
+    if (before > 0)
+        receiver->next_come = (sender->next_sent + before) & 0xffffff;
 }
 
 enum move remote_move(struct vf_world *world, struct room_qp *sender,
@@ -209,19 +260,25 @@ enum move remote_move(struct vf_world *world, struct room_qp *sender,
     struct room_region *region;
     uint32_t received = 0;
     int err = 0;
+    int fetched = IBV_WC_SUCCESS;
     int status;
 
     if (!receiver)
         return move_lost(world, sender, NULL);
     status = check(world, sent, receiver, &region);
-    if (status == IBV_WC_SUCCESS && announced) {
+    if (sent->opcode == IBV_WR_RDMA_READ || is_atomic(sent))
+        fetched = check_place(world, sender, sent);
+    if (announced && (status == IBV_WC_SUCCESS ||
+                      takes_receive(world, sender, receiver, sent, status))) {
         received = move_take_receive(world, receiver);
-        if (!received)
+        if (!received) {
+            come_so_far(sender, receiver, sent->length);
             return move_lost(world, sender, receiver);
+        }
     }
     move_take_send(world, sender);
     if (status == IBV_WC_SUCCESS)
-        err = perform(world, sent, receiver, region);
+        err = perform(world, sent, receiver, region, fetched == IBV_WC_SUCCESS);
     if (err == ESRCH) {
         hold_return_receive(world);
         hold_return_send(world);
@@ -230,13 +287,19 @@ enum move remote_move(struct vf_world *world, struct room_qp *sender,
     }
     if (err)
         status = IBV_WC_REM_ACCESS_ERR;
+    count(sender, receiver, sent, status);
     if (received && status == IBV_WC_SUCCESS)
         move_land(world, sender, sent, receiver, received, &nothing);
     else if (received)
-        mock_complete_error(world, receiver, received, true,
-                            IBV_WC_WR_FLUSH_ERR);
+        mock_complete_error(
+            world, receiver, received, true,
+            mock_profile(world, &receiver->object)->receive_before_key
+                ? IBV_WC_REM_ACCESS_ERR
+                : IBV_WC_WR_FLUSH_ERR);
     if (status != IBV_WC_SUCCESS && sender->type == IBV_QPT_RC)
         refuse(world, receiver, status);
+    if (status == IBV_WC_SUCCESS)
+        status = fetched;
     if (sender->type != IBV_QPT_RC)
         status = IBV_WC_SUCCESS; /* lost, and nobody says so */
     mock_complete_send(world, sender, room_ref(world->view, sent), status);

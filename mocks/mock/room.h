@@ -140,14 +140,16 @@ struct room_qp {
     struct ibv_qp_attr attr;        /* what modify_qp has set so far */
 
     _Alignas(64) struct room_queue send;
-    uint32_t moving;  /* process + 1 that moves its sends; 0: nobody does */
-    bool rnr;         /* what it waits for is a receive */
-    int64_t deadline; /* of the first send; 0: none */
+    uint32_t moving;    /* process + 1 that moves its sends; 0: nobody does */
+    bool rnr;           /* what it waits for is a receive */
+    uint32_t next_sent; /* the number of the packet that leaves next */
+    int64_t deadline;   /* of the first send; 0: none */
     uint32_t later, sooner; /* queue pairs with a deadline */
 
     _Alignas(64) struct room_queue recv;
-    bool awaited;     /* a peer's send waits for a receive here */
-    uint32_t landing; /* messages that are being copied to it */
+    bool awaited;       /* a peer's send waits for a receive here */
+    uint32_t next_come; /* of the packet that is expected next */
+    uint32_t landing;   /* messages that are being copied to it */
 };
 
 /* A completion on its way to its owner: one cache line, and one for the bytes

@@ -2,6 +2,7 @@
  * Addresses. A GID is made from the numbers of its machine and its device, so
  * the way to it is read from it.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "mock/mock.h"
@@ -77,6 +78,32 @@ bool route_gid(const struct vf_device *device, int index, union ibv_gid *gid)
     default:
         return false;
     }
+}
+
+bool route_is_ipv4(const union ibv_gid *gid)
+{
+    static const unsigned char lead[12] = {[10] = 0xff, [11] = 0xff};
+
+    return memcmp(gid->raw, lead, sizeof(lead)) == 0;
+}
+
+int route_check(const struct vf_device *device,
+                const struct ibv_global_route *way)
+{
+    static const union ibv_gid zero;
+    const struct vf_profile *profile = device->setup.profile;
+    union ibv_gid source;
+
+    if (way->sgid_index >= profile->gid_table_len)
+        return EINVAL;
+    if (!route_gid(device, way->sgid_index, &source))
+        return profile->rtr_empty_gid_errno;
+    if (memcmp(&way->dgid, &zero, sizeof(zero)) == 0)
+        return profile->rtr_zero_gid_errno;
+    if (way->dgid.raw[0] != 0xff &&
+        route_is_ipv4(&source) != route_is_ipv4(&way->dgid))
+        return profile->rtr_families_errno;
+    return 0;
 }
 
 static bool has_gid(const struct vf_device *device, const union ibv_gid *gid)

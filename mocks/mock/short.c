@@ -155,6 +155,8 @@ static void complete_send(const struct short_message *message)
         .wr_id = message->wr->wr_id,
         .opcode = IBV_WC_SEND,
         .qp_num = message->sender->number,
+        .wc_flags = mock_send_flags(message->world, message->sender,
+                                    (uint8_t)message->wr->opcode),
     };
 
     if (message->signaled)
@@ -189,6 +191,7 @@ bool short_send(struct vf_object *object, struct room_qp *qp,
         !find_places(&message))
         return false;
     take_bytes(&message);
+    move_count(message.sender, message.receiver, message.length, MOVE_ALL);
     complete_send(&message);
     complete_receive(&message);
     return true;

@@ -12,19 +12,25 @@ int mock_create_srq(struct vf_object *object, struct ibv_srq_init_attr *attr)
     const struct vf_profile *profile = object->device->setup.profile;
     struct vf_world *world = object->machine->world;
     struct room_srq *srq;
+    uint32_t depth;
 
     if (!profile->srq)
         return profile->unsupported_errno;
-    if (attr->attr.max_wr == 0 || attr->attr.max_wr > profile->max_qp_wr ||
-        attr->attr.max_sge > profile->max_sge)
+    if (attr->attr.max_wr == 0 || attr->attr.max_wr > profile->max_srq_wr ||
+        attr->attr.max_sge > profile->max_srq_sge)
         return EINVAL;
+    if (attr->attr.max_sge < profile->srq_least_sge)
+        attr->attr.max_sge = profile->srq_least_sge;
+    depth = mock_grant(profile, attr->attr.max_wr);
     room_enter(world);
     srq = room_new(world, ROOM_SRQ, object);
     if (srq) {
         srq->domain = mock_domain(object->parent[0]);
         srq->max_sge = attr->attr.max_sge;
-        srq->recv.depth = mock_grant(profile, attr->attr.max_wr);
-        attr->attr.max_wr = srq->recv.depth;
+        srq->recv.depth = depth;
+        object->shadow.srq.recv.depth = depth; /* the answer may be less */
+        if (!profile->depth_as_asked)
+            attr->attr.max_wr = depth;
     }
     room_leave(world);
     ((struct mock_srq *)object->handle)->room = srq;
@@ -64,7 +70,7 @@ int mock_modify_srq(struct vf_object *object, const struct ibv_srq_attr *attr,
     room_enter(world);
     if (mask & IBV_SRQ_MAX_WR) {
         depth = mock_grant(profile, attr->max_wr);
-        if (attr->max_wr > profile->max_qp_wr || depth < srq->count ||
+        if (attr->max_wr > profile->max_srq_wr || depth < srq->count ||
             attr->max_wr == 0)
             err = EINVAL;
     }

@@ -167,7 +167,7 @@ static int check_opcode(const struct vf_profile *profile, uint8_t type,
 {
     if (is_send(opcode))
         return 0;
-    if (type == IBV_QPT_UD)
+    if (type == IBV_QPT_UD && !profile->ud_opcode_is_late)
         return EINVAL;
     switch (opcode) {
     case IBV_WR_RDMA_WRITE:
@@ -186,6 +186,15 @@ static int check_opcode(const struct vf_profile *profile, uint8_t type,
     }
 }
 
+/* What some libraries look at before the device does. */
+static int check_atomic(const struct ibv_send_wr *wr)
+{
+    if (wr->opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
+        wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD)
+        return 0;
+    return wr->wr.atomic.remote_addr % 8 ? EINVAL : 0;
+}
+
 static int check_send(const struct room_qp *qp,
                       const struct vf_profile *profile,
                       const struct ibv_send_wr *wr)
@@ -196,6 +205,8 @@ static int check_send(const struct room_qp *qp,
         inline_bytes(wr) > qp->cap.max_inline_data)
         return EINVAL;
     if (wr->opcode == IBV_WR_BIND_MW && !wr->bind_mw.mw)
+        return EINVAL;
+    if (profile->atomics_checked && check_atomic(wr))
         return EINVAL;
     return check_opcode(profile, qp->type, wr->opcode);
 }
@@ -371,9 +382,13 @@ int mock_post_one_recv(struct vf_object *owner, struct room_queue *queue,
                        uint32_t *posted)
 {
     int err;
-    uint32_t ref = new_recv(owner, max_sge, wr, &err);
+    uint32_t ref;
 
     *posted = 0;
+    if (owner->device->setup.profile->recv_over_depth_refused &&
+        queue->slots >= queue->depth)
+        return ENOMEM; /* there is no room, whatever it may be */
+    ref = new_recv(owner, max_sge, wr, &err);
     return ref ? take_in(owner, queue, ref, posted) : err;
 }
 
@@ -399,6 +414,7 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
 {
     struct vf_world *world = object->machine->world;
     struct room_qp *qp = ((struct mock_qp *)object->handle)->room;
+    bool stays = object->device->setup.profile->late_receives_stay;
     uint32_t count = 0;
     uint32_t ready;
     int err = 0;
@@ -418,7 +434,7 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
         else if (!err)
             err = mock_post_one_recv(object, &qp->recv, qp->cap.max_recv_sge,
                                      wr, &work);
-        if (work && qp->state == IBV_QPS_ERR)
+        if (work && qp->state == IBV_QPS_ERR && !stays)
             mock_complete_error(world, qp, work, true, IBV_WC_WR_FLUSH_ERR);
         else if (work)
             mock_put(world->view, &qp->recv, work);
