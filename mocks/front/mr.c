@@ -17,6 +17,8 @@ static void reg_mr_contract(struct vf_call *call)
 {
     struct reg_mr_call *reg = (struct reg_mr_call *)call;
 
+    if (reg->access & IBV_ACCESS_ON_DEMAND && reg->length == SIZE_MAX)
+        return; /* all of the process's memory */
     if (!reg->address || reg->length == 0)
         vf_contract_finding(call, false, "null-address",
                             reg->address ? "a region of no length"
@@ -235,5 +237,7 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
     err = vf_call_errno(&rereg.call);
     if (!err)
         return 0;
+    if (rereg.call.result < 0)
+        return (int)rereg.call.result; /* another library's own answer */
     return rereg.input ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
 }
