@@ -76,9 +76,6 @@ FORWARD(int, ibv_resolve_eth_l2_from_gid,
 FORWARD(int, ibv_get_pkey_index,
         (struct ibv_context * context, uint8_t port, __be16 pkey),
         (context, port, pkey), -1)
-FORWARD(int, ibv_query_gid_type,
-        (struct ibv_context * context, uint8_t port, unsigned index, int *type),
-        (context, port, index, type), -1)
 
 /* ---- structs from the kernel's ----------------------------------------------
  */

@@ -50,7 +50,10 @@ static const char *own_name(void)
     return info.dli_fname;
 }
 
-void *dlopen(const char *name, int mode)
+/* Without a version it meets the C library's of any. */
+void *loader_in_place_of_dlopen(const char *name, int mode);
+__asm__(".symver loader_in_place_of_dlopen, dlopen@@");
+void *loader_in_place_of_dlopen(const char *name, int mode)
 {
     if (real_depth == 0 && is_libibverbs(name)) {
         const char *own = own_name();
