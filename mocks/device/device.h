@@ -56,9 +56,10 @@
  * poll() on the channel's descriptor is not.
  *
  * `unplug`, and a port that goes down, cannot be done to a device. From then on
- * the front door answers for it: the port is down, posts are taken and not
- * passed on, completions that the device still makes are lost. There is no
- * event. The peer sees what it would see of a silent one.
+ * the front door answers for it (unplug.c): the port is down, posts are taken
+ * and not passed on, completions that the device still makes are lost, reliable
+ * queue pairs fail. There is no asynchronous event. The peer sees what it would
+ * see of a silent one.
  *
  * What a scenario says of profiles, devices, limits and cables means nothing
  * here: devices are what they are.
@@ -253,6 +254,11 @@ int device_qp_own(struct vf_object *qp);
 
 int device_qp_made(struct vf_object *qp, struct ibv_qp *made,
                    enum ibv_qp_type type);
+
+/* unplug.c */
+void device_unplug(struct vf_device *device);
+/* A post on a device whose cable is gone. */
+void device_post_unplugged(struct vf_object *qp);
 
 /* poll_extended.c: is the poll of this thread a start_poll or next_poll? Then
  * its work. */

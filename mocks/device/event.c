@@ -144,6 +144,8 @@ static void get_cq_event(struct vf_call *call)
     struct real_pause pause;
     int answer;
 
+    if (call->object->device->state->unplugged && tell_due(call, event))
+        return;
     while (call->world->delayed && !wait_in_time(call))
         if (vf_world_advance(call->world), tell_due(call, event))
             return;

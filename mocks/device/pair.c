@@ -152,8 +152,10 @@ int device_post_send(struct vf_object *qp, struct ibv_send_wr *wr,
 
     if (!own || !own->context)
         return EOPNOTSUPP;
-    if (qp->device->state->unplugged)
+    if (qp->device->state->unplugged) {
+        device_post_unplugged(qp);
         return 0;
+    }
     if (device_is_completing(qp))
         return device_complete(qp);
     if (own->ex) { /* who is between wr_start and wr_complete may have it locked
@@ -177,8 +179,10 @@ int device_post_recv(struct vf_object *qp, struct ibv_recv_wr *wr,
 
     if (!own || !own->context)
         return EOPNOTSUPP;
-    if (qp->device->state->unplugged)
+    if (qp->device->state->unplugged) {
+        device_post_unplugged(qp);
         return 0;
+    }
     real_enter();
     err = real_error(own->context->ops.post_recv(qp->handle, wr, bad));
     real_leave();

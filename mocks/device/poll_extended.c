@@ -119,7 +119,7 @@ int device_step(struct vf_object *cq, struct ibv_wc *wc)
 
     stepping.answer = ENOENT;
     if (cq->device->state->unplugged)
-        return 0;
+        return device_next_held(own, wc);
     if (own->watched && device_holds(cq))
         return step_past_plan(cq, own, wc);
     answer = step_real(cq, own, stepping.attr != NULL);
@@ -215,15 +215,13 @@ static void watch(const struct device_cq *own, struct ibv_cq_ex *ex)
 
 static void wrap(struct vf_object *cq, struct ibv_cq_ex *ex, uint64_t fields)
 {
-    const struct vf_plan *plan = &cq->machine->plan;
     struct device_cq *own = cq->own;
 
     own->ex = ex;
     own->real = *ex;
     own->fields = fields;
     own->blind = !(fields & IBV_WC_EX_WITH_QP_NUM);
-    own->watched = vf_plan_has(plan, VF_VERB_completion) ||
-                   vf_plan_has(plan, VF_VERB_poll_cq);
+    own->watched = cq->machine->plan.count > 0;
     ex->start_poll = start_poll;
     ex->next_poll = next_poll;
     if (own->watched)

@@ -21,11 +21,6 @@ static void add_device(struct vf_device *device)
     (void)device;
 }
 
-static void unplug(struct vf_device *device)
-{
-    device->state->unplugged = true;
-}
-
 static void port(struct vf_device *device, bool up)
 {
     device->state->down = !up;
@@ -65,7 +60,7 @@ const struct vf_provider_ops vf_device_provider = {
     .stop = room_stop,
     .reset = reset,
     .add_device = add_device,
-    .unplug = unplug,
+    .unplug = device_unplug,
     .port = port,
     .query_device = device_query_device,
     .query_port = device_query_port,
