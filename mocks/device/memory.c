@@ -32,17 +32,18 @@ int device_dealloc_pd(struct vf_object *pd)
     return err;
 }
 
-/* ibv_reg_mr is this one with the address for iova, in every library that has
- * it. */
-static struct ibv_mr *reg(struct ibv_pd *pd, void *address, size_t length,
-                          uint64_t iova, unsigned access)
+/* By the same name: within a library one of the three may be made of
+ * another. */
+static struct ibv_mr *reg(enum vf_reg_entry entry, struct ibv_pd *pd,
+                          void *address, size_t length, uint64_t iova,
+                          unsigned access)
 {
-    if (real.ibv_reg_mr_iova2)
-        return real.ibv_reg_mr_iova2(pd, address, length, iova, access);
-    if (iova == (uintptr_t)address)
+    if (entry == VF_REG_PLAIN)
         return real.ibv_reg_mr(pd, address, length, (int)access);
-    if (real.ibv_reg_mr_iova)
+    if (entry == VF_REG_IOVA && real.ibv_reg_mr_iova)
         return real.ibv_reg_mr_iova(pd, address, length, iova, (int)access);
+    if (entry == VF_REG_IOVA2 && real.ibv_reg_mr_iova2)
+        return real.ibv_reg_mr_iova2(pd, address, length, iova, access);
     errno = EOPNOTSUPP;
     return NULL;
 }
@@ -51,12 +52,14 @@ int device_reg_mr(struct vf_object *mr, void *address, size_t length,
                   uint64_t iova, unsigned access)
 {
     const struct ibv_mr *asked = mr->handle;
+    const struct vf_call *call = mr->machine->world->running;
+    enum vf_reg_entry entry = (enum vf_reg_entry)call->args[2];
     struct real_pause pause;
     struct ibv_mr *made;
     int err;
 
     real_begin(mr->machine->world, &pause);
-    made = reg(asked->pd, address, length, iova, access);
+    made = reg(entry, asked->pd, address, length, iova, access);
     err = real_missing(made);
     real_end(&pause);
     if (!made)

@@ -354,6 +354,7 @@ static bool run_unchecked(struct vf_call *call, vf_step *provider)
 static void run_straight(struct vf_call *call, vf_step *provider)
 {
     static struct vf_record nobody_s; /* under the world's lock */
+    struct vf_call *around = call->world->running;
     struct vf_object *unknown = NULL;
 
     call->straight = true;
@@ -368,7 +369,9 @@ static void run_straight(struct vf_call *call, vf_step *provider)
         unknown->handle = (void *)(uintptr_t)call->handle;
     }
     call->object = call->found ? call->found : unknown;
+    call->world->running = call;
     provider(call);
+    call->world->running = around;
     if (unknown)
         vf_object_discard(unknown);
 }

@@ -55,6 +55,9 @@ struct vf_call {
 
 typedef void vf_step(struct vf_call *call);
 
+/* reg_mr's third argument, which no trace shows: by which name it was called. */
+enum vf_reg_entry { VF_REG_PLAIN, VF_REG_IOVA, VF_REG_IOVA2 };
+
 /* Runs the call. contract and provider may be NULL. */
 void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider);
 
