@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "device/quick.h"
 
 static struct verbs_context *extended_of(struct ibv_context *context)
 {
@@ -69,10 +70,10 @@ static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 
 static void take_plain(struct ibv_context_ops *ops)
 {
-    TAKE(ops->poll_cq, vf_poll_cq);
+    TAKE(ops->poll_cq, device_quick_poll);
     TAKE(ops->req_notify_cq, vf_req_notify_cq);
-    TAKE(ops->post_send, vf_post_send);
-    TAKE(ops->post_recv, vf_post_recv);
+    TAKE(ops->post_send, device_quick_send);
+    TAKE(ops->post_recv, device_quick_recv);
     TAKE(ops->post_srq_recv, vf_post_srq_recv);
     TAKE(ops->alloc_mw, vf_alloc_mw);
     TAKE(ops->bind_mw, vf_bind_mw);

@@ -70,7 +70,7 @@
  * remembered outside of the world, so both find it.
  *
  * **Cost.** bench/passthrough.c measures a post and a poll through the passage
- * against the same on the library beneath. See quick.c.
+ * against the same on the library beneath. The short way of the two is quick.h.
  */
 #ifndef VF_DEVICE_DEVICE_H
 #define VF_DEVICE_DEVICE_H

@@ -238,6 +238,25 @@ static void forget(struct vf_object *owner, struct vf_posted_queue *queue,
                 bytes_of(posted->room));
 }
 
+bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
+                       uint64_t wr_id, bool signaled, struct vf_object *mr)
+{
+    struct vf_posted *posted =
+        vf_pool_get(&owner->machine->world->registry, bytes_of(1));
+
+    if (!posted)
+        return false;
+    posted->wr_id = wr_id;
+    posted->slots = 1;
+    posted->room = 1;
+    posted->regions = 0;
+    posted->change = VF_WINDOW_SAME;
+    posted->signaled = signaled;
+    name_region(posted, mr);
+    append(queue, posted);
+    return true;
+}
+
 /* A device that refuses the number of entries does not look at them. */
 static unsigned readable_entries(struct vf_call *call,
                                  const struct vf_request *request)
