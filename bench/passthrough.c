@@ -4,15 +4,19 @@
  *   bench_passthrough [BATCHES]     prints "name value unit" lines, the best of
  *                                   batches
  *
+ * The last two are those of a process with a second thread, which sleeps.
+ *
  * bench/passthrough runs it with and without the passthrough.
  */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE
 #endif
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BATCH 2000
 
@@ -100,12 +104,24 @@ static double best(void (*call)(void), int batches)
     return least;
 }
 
+static void *sleep_on(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
     int batches = argc > 1 ? atoi(argv[1]) : 2000;
+    pthread_t thread;
 
     set_up();
     printf("poll %.1f ns\n", best(poll_once, batches));
     printf("post_and_poll %.1f ns\n", best(post_and_poll, batches));
+    if (pthread_create(&thread, NULL, sleep_on, NULL) != 0)
+        return 2;
+    printf("threads_poll %.1f ns\n", best(poll_once, batches));
+    printf("threads_post_and_poll %.1f ns\n", best(post_and_poll, batches));
     return 0;
 }

@@ -168,6 +168,15 @@ static void know(struct vf_object *object)
     }
 }
 
+/* It may end where nobody sees it: its parents need not wait for it. */
+static void excuse(struct vf_object *object)
+{
+    object->excused = true;
+    for (int i = 0; i < 4; i++)
+        if (object->parent[i])
+            object->parent[i]->excused_children++;
+}
+
 static struct vf_object *adopt(struct vf_machine *machine, void *handle,
                                enum vf_kind kind)
 {
@@ -183,6 +192,7 @@ static struct vf_object *adopt(struct vf_machine *machine, void *handle,
         object->device = object->parent[0]->device;
     know(object);
     vf_object_adopt(object);
+    excuse(object);
     return object;
 }
 

@@ -139,8 +139,8 @@ static inline bool plain_send(const struct vf_object *qp,
                               const struct ibv_send_wr *wr, uint32_t *access)
 {
     *access = 0;
-    if (wr->next || wr->num_sge != 1 || wr->send_flags & IBV_SEND_INLINE ||
-        qp->shadow.qp.send_sge == 0 || qp->shadow.qp.state < IBV_QPS_RTS)
+    if (wr->next || wr->num_sge != 1 || qp->shadow.qp.send_sge == 0 ||
+        qp->shadow.qp.state < IBV_QPS_RTS)
         return false;
     switch (wr->opcode) {
     case IBV_WR_RDMA_READ:
@@ -187,11 +187,18 @@ static inline bool can_send(struct vf_object *qp, const struct ibv_send_wr *wr)
     if (!wr || !has_place(qp, &qp->shadow.qp.send) ||
         !plain_send(qp, wr, &access) || wr->sg_list->length == 0)
         return false;
-    mr = region_of(qp, wr->sg_list, access);
-    return mr && vf_contract_plain(qp, &qp->shadow.qp.send, wr->wr_id,
-                                   qp->shadow.qp.all_signaled ||
-                                       wr->send_flags & IBV_SEND_SIGNALED,
-                                   mr);
+    if (wr->send_flags & IBV_SEND_INLINE) {
+        mr = NULL;
+        if (access || wr->sg_list->length > qp->shadow.qp.max_inline)
+            return false;
+    } else {
+        mr = region_of(qp, wr->sg_list, access);
+        if (!mr)
+            return false;
+    }
+    return vf_contract_plain(
+        qp, &qp->shadow.qp.send, wr->wr_id,
+        qp->shadow.qp.all_signaled || wr->send_flags & IBV_SEND_SIGNALED, mr);
 }
 
 int device_quick_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@
 struct real_library real;
 _Thread_local unsigned real_depth REAL_THREAD;
 
-static void *library;
+static _Atomic(void *) library; /* NULL: not open, or not yet */
+static _Thread_local bool opening REAL_THREAD;
 
 /* A function's address is no object's: it is copied by its bytes. */
 bool real_find(const char *name, void *function, size_t size)
@@ -28,15 +31,22 @@ bool real_find(const char *name, void *function, size_t size)
     return found != NULL;
 }
 
+static void find_in(void *opened, const char *name, void *function, size_t size)
+{
+    void *found = dlsym(opened, name);
+
+    memcpy(function, &found, size);
+}
+
 static bool is_self(void *function)
 {
     return function == (void *)(uintptr_t)ibv_get_device_list;
 }
 
-static bool fill(void)
+static bool fill(void *opened)
 {
 #define REAL(answer, name, parameters)                                         \
-    real_find(#name, &real.name, sizeof(real.name));
+    find_in(opened, #name, &real.name, sizeof(real.name));
 #include "device/real.def"
 #undef REAL
     return real.ibv_get_device_list && real.ibv_open_device &&
@@ -50,31 +60,31 @@ static void complain(const char *name, const char *why)
     fflush(stderr);
 }
 
-/* The caller has the lock that a first verb takes (front/standalone.c), or is
- * alone. */
-bool real_open(void)
+static void open_library(void)
 {
-    static bool failed;
     const char *name = getenv("VERBFAULT_REAL_LIBRARY");
+    void *opened;
 
-    if (library || failed)
-        return library != NULL;
     if (!name)
         name = USUAL;
-    real_enter(); /* its constructors may call verbs */
-    library = loader_open(name, RTLD_NOW | RTLD_LOCAL);
-    real_leave();
-    failed = true;
-    if (!library) {
+    opening = true; /* its constructors may call verbs */
+    opened = loader_open(name, RTLD_NOW | RTLD_LOCAL);
+    opening = false;
+    if (!opened)
         complain(name, dlerror());
-        return false;
-    }
-    failed = !fill();
-    if (failed) {
+    else if (!fill(opened))
         complain(name, "it has no verbs of its own");
-        library = NULL;
-    }
-    return !failed;
+    else
+        atomic_store(&library, opened);
+}
+
+bool real_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (!atomic_load_explicit(&library, memory_order_acquire) && !opening)
+        pthread_once(&once, open_library);
+    return atomic_load_explicit(&library, memory_order_acquire) != NULL;
 }
 
 void real_begin(struct vf_world *world, struct real_pause *pause)

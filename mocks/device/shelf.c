@@ -10,6 +10,22 @@
 static struct vf_map shelves[DEVICE_SHELVES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child must not find it locked by a thread that it does not have. */
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void arm(void)
+{
+    pthread_atfork(take_lock, give_lock, give_lock);
+}
+
 int device_keep(enum device_shelf shelf, const void *handle, void *what)
 {
     int err = 0;

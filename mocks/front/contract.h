@@ -74,8 +74,8 @@ struct vf_request {
 void vf_contract_post(struct vf_call *call);
 /* The keys and the memory of the next request; and remembers it posted. */
 void vf_contract_request(struct vf_call *call, struct vf_request *request);
-/* Remembers a request of one entry, in a region, that was found to be as it
- * should be, and takes one place. False: no memory. */
+/* Remembers a request of one entry, in a region (inline: NULL), that was found
+ * to be as it should be, and takes one place. False: no memory. */
 bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
                        uint64_t wr_id, bool signaled, struct vf_object *mr);
 /* bad-opcode and what comes with the opcode: inline data, the address handle,

@@ -252,7 +252,8 @@ bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
     posted->regions = 0;
     posted->change = VF_WINDOW_SAME;
     posted->signaled = signaled;
-    name_region(posted, mr);
+    if (mr)
+        name_region(posted, mr);
     append(queue, posted);
     return true;
 }

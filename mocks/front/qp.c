@@ -11,18 +11,28 @@ struct create_qp_call {
     struct vf_object *send_cq, *recv_cq, *srq;
 };
 
+static bool may_lack_queue(const struct vf_call *call,
+                           const struct ibv_qp_init_attr *attr)
+{
+    return call->provider->meet && attr->qp_type != IBV_QPT_RC &&
+           attr->qp_type != IBV_QPT_UC && attr->qp_type != IBV_QPT_UD;
+}
+
 static void create_qp_contract(struct vf_call *call)
 {
     struct create_qp_call *create = (struct create_qp_call *)call;
     const struct ibv_qp_init_attr *attr = create->attr;
 
-    create->send_cq = vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
-                                         offsetof(struct ibv_cq, handle));
-    if (!create->send_cq)
+    /* Other services of real devices may do without a queue. */
+    if (attr->send_cq || !may_lack_queue(call, attr))
+        create->send_cq = vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
+                                             offsetof(struct ibv_cq, handle));
+    if (call->answered)
         return;
-    create->recv_cq = vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
-                                         offsetof(struct ibv_cq, handle));
-    if (create->recv_cq && attr->srq)
+    if (attr->recv_cq || !may_lack_queue(call, attr))
+        create->recv_cq = vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
+                                             offsetof(struct ibv_cq, handle));
+    if (!call->answered && attr->srq)
         create->srq = vf_contract_handle(call, attr->srq, VF_KIND_SRQ,
                                          offsetof(struct ibv_srq, handle));
 }

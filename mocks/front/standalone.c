@@ -208,7 +208,7 @@ static bool build(void)
         hooks.trace = trace;
     standalone.world = standalone_world();
     if (!standalone.world)
-        return standalone_complain("memory", "out of it");
+        return false;
     vf_world_reset(standalone.world, &hooks);
     return standalone_furnish(standalone.world) && add_faults();
 }

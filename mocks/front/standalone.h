@@ -48,7 +48,8 @@
 #define STANDALONE(name) "VERBFAULT_" name
 #endif
 
-/* What differs from library to library: an empty world; its machines and
+/* What differs from library to library: an empty world (NULL, after one line);
+ * its machines and
  * devices (false, after one line: they cannot be had); entering a room. */
 struct vf_world *standalone_world(void);
 bool standalone_furnish(struct vf_world *world);

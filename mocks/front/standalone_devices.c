@@ -171,7 +171,11 @@ bool standalone_furnish(struct vf_world *world)
 
 struct vf_world *standalone_world(void)
 {
-    return vf_world_create();
+    struct vf_world *world = vf_world_create();
+
+    if (!world)
+        standalone_complain("memory", "out of it");
+    return world;
 }
 
 void standalone_guest(void)

@@ -261,7 +261,7 @@ void guest_enter(const struct guest_kind *kind)
     struct vf_world *world = kind->create();
 
     if (!world) {
-        complain("memory", strerror(ENOMEM));
+        complain("verbs", "there is no world for them");
         return;
     }
     vf_world_reset(world, &hooks);
