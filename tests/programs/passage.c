@@ -30,6 +30,7 @@
 #include "endpoint.h"
 
 #define BYTES 256u
+#define PAGE 4096u
 #define THREADS 4
 
 struct pair {
@@ -39,6 +40,8 @@ struct pair {
     struct ibv_mr *mr;
     unsigned char out[BYTES], in[BYTES];
 };
+
+_Static_assert(sizeof(struct pair) <= PAGE, "a pair has one page");
 
 static int failed(const char *verb, int code)
 {
@@ -101,10 +104,12 @@ static void create_extended(struct pair *pair)
 
 static struct pair *open_pair(bool extended, int events)
 {
-    struct pair *pair = calloc(1, sizeof *pair);
+    /* Pages of its own: after ibv_fork_init a child has no part in them. */
+    struct pair *pair = aligned_alloc(PAGE, PAGE);
 
     if (!pair)
-        give_up("calloc");
+        give_up("aligned_alloc");
+    memset(pair, 0, sizeof *pair);
     endpoint_open(&pair->endpoint, 64, events);
     pair->mr = endpoint_register(&pair->endpoint, pair, sizeof *pair);
     if (extended)
