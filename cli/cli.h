@@ -19,6 +19,8 @@ enum cli_exit {
     CLI_ENVIRONMENT = 3, /* the machine lacks something */
 };
 
+int cli_doctor(int argc, char **argv);
+int cli_explain(int argc, char **argv);
 int cli_fmt(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_minimize(int argc, char **argv);

@@ -20,6 +20,9 @@ static const char help[] =
     "became\n"
     "                    of them with what the file expects\n"
     "  trace FILE        the verbs calls of a run, one a line, like strace\n"
+    "  explain FILE      a run as a picture: lanes, messages, the fault, the "
+    "undo\n"
+    "  doctor [FILE]     why a start-up fails on this machine's devices\n"
     "  minimize FILE     the smallest scenario with the same finding\n"
     "  sweep [FILE...]   run a scenario once for each fault that is possible "
     "in it\n"
@@ -46,9 +49,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } subcommands[] = {
-    {"fmt", cli_fmt},       {"list", cli_list}, {"minimize", cli_minimize},
-    {"replay", cli_replay}, {"run", cli_run},   {"sweep", cli_sweep},
-    {"trace", cli_trace},
+    {"doctor", cli_doctor}, {"explain", cli_explain},   {"fmt", cli_fmt},
+    {"list", cli_list},     {"minimize", cli_minimize}, {"replay", cli_replay},
+    {"run", cli_run},       {"sweep", cli_sweep},       {"trace", cli_trace},
 };
 
 /* Results that did not reach the disk or the pipe are no results. */

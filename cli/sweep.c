@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "cli/sweep_programs.h"
+#include "cli/page_sweep.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -74,6 +74,9 @@ static const char help[] =
     "  --merge        runs nothing: one report of the FILEs of all shards\n"
     "\n"
     "What comes out of it:\n"
+    "  --html FILE    a page: a map of every call and what became of it, each "
+    "cell\n"
+    "                 down to the scenario and the command that repeats it\n"
     "  --examples DIR a scenario for each title, with what it does as "
     "expectation\n" CLI_OUTPUT_HELP "\n"
     "Ctrl-C keeps the points that are done. Exit 0: all promises of the "
@@ -88,7 +91,7 @@ struct options {
     const struct sim_subject *subjects[CHOSEN_MAX];
     int subject_count;
     struct sweep_plan plan;
-    const char *preset, *output, *resume, *examples;
+    const char *preset, *output, *resume, *examples, *html;
     bool merge;
     bool chose; /* something of what is swept */
     struct cli_outputs outputs;
@@ -239,7 +242,8 @@ enum {
     RESUME,
     SHARD,
     EXAMPLES,
-    PATIENCE
+    PATIENCE,
+    HTML
 };
 
 static const struct option long_options[] = {
@@ -257,6 +261,7 @@ static const struct option long_options[] = {
     {"merge", no_argument, NULL, MERGE},
     {"examples", required_argument, NULL, EXAMPLES},
     {"patience", required_argument, NULL, PATIENCE},
+    {"html", required_argument, NULL, HTML},
     {"help", no_argument, NULL, 'h'},
     CLI_OUTPUT_OPTIONS,
     {NULL, 0, NULL, 0}};
@@ -312,6 +317,9 @@ static int take_option(struct options *options, struct sweep_campaign *campaign,
         return CLI_FINE;
     case EXAMPLES:
         options->examples = optarg;
+        return CLI_FINE;
+    case HTML:
+        options->html = optarg;
         return CLI_FINE;
     default:
         return take_choice(options, option);
@@ -444,13 +452,16 @@ static int tell(struct sweep_campaign *campaign, const struct options *options,
     struct cli_results results = {.command = "sweep",
                                   .interrupted = !all_done(campaign)};
     int code = CLI_FINE, written;
-    if (!cli_outputs_to_stdout(&options->outputs))
+    if (!cli_outputs_to_stdout(&options->outputs) &&
+        !(options->html && strcmp(options->html, "-") == 0))
         sweep_report(campaign, results.interrupted);
     sweep_results(campaign, &results);
     written = cli_outputs_write(&options->outputs, &results);
     cli_results_free(&results);
     if (options->examples)
         code = sweep_examples(campaign, options->examples);
+    if (options->html && code == CLI_FINE)
+        code = page_of_campaign(campaign, options->html);
     if (written != CLI_FINE || code != CLI_FINE)
         return CLI_ENVIRONMENT;
     if (!all_done(campaign) && path && !options->merge)

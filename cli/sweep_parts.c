@@ -124,6 +124,14 @@ int sweep_preset_add(struct sweep_campaign *campaign, const char *preset,
     return CLI_FINE;
 }
 
+static bool runs_something(const struct scn *scenario)
+{
+    for (int i = 0; i < scenario->count; i++)
+        if (scenario->statements[i].kind == SCN_RUN)
+            return true;
+    return false;
+}
+
 static int prepare_part(struct sweep_part *part)
 {
     struct scn_error error;
@@ -134,6 +142,11 @@ static int prepare_part(struct sweep_part *part)
         return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;
     }
     part->prepared = true;
+    if (!runs_something(&part->scenario))
+        fprintf(stderr,
+                "%s: nothing runs in it, so no call can fail: it has no "
+                "\"run init\"\n",
+                part->name);
     if (part->sweep.outcome != SCN_READY)
         fprintf(stderr, "%s: %s ends so without any fault: %s: %s\n",
                 part->name, part->plan.subject->name,
@@ -149,9 +162,16 @@ static int prepare_part(struct sweep_part *part)
 
 int sweep_campaign_prepare(struct sweep_campaign *campaign)
 {
-    int code = CLI_FINE;
+    int code = CLI_FINE, points = 0;
     for (int i = 0; i < campaign->count && code == CLI_FINE; i++)
         code = prepare_part(campaign->parts[i]);
+    for (int i = 0; i < campaign->count; i++)
+        points += campaign->parts[i]->sweep.count;
+    /* A gate that tests nothing must not be green. */
+    if (code == CLI_FINE && points == 0)
+        return cli_usage("sweep", "there is nothing that can go wrong: the "
+                                  "scenarios run nothing, or nothing of what "
+                                  "was asked for");
     return code;
 }
 

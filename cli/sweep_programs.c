@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/page_sweep.h"
 #include "cli/run.h"
 
 #define TITLES_MAX 512
@@ -31,9 +32,9 @@ const char cli_sweep_programs_help[] =
     "or\n"
     "ends with an error. {scratch} in an argument is a directory that is empty "
     "at\n"
-    "the start of each run. --verbs, --ranks, --once, --onward, --examples and "
-    "the\n"
-    "formats are as above, and\n"
+    "the start of each run. --verbs, --ranks, --once, --onward, --examples, "
+    "--html\n"
+    "and the formats are as above, and\n"
     "\n"
     "  -n RANKS         how many, up to 8 (default: the scenario's, else 2)\n"
     "  --profile P      what the devices are like (default ideal)\n"
@@ -51,7 +52,11 @@ const char cli_sweep_programs_help[] =
     "last,\n"
     "                   as many as fit\n"
     "\n"
-    "Exit 1 if anything was worse than an error.\n";
+    "Under each title is what the rank said last that it is about, and the "
+    "first\n"
+    "fault that led to it. What the clean run shows, too, is marked. Exit 1 if "
+    "anything\n"
+    "was worse than an error; 2 if there was no call to fail.\n";
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -65,7 +70,8 @@ enum {
     MAX_POINTS,
     ONCE,
     ONWARD,
-    EXAMPLES
+    EXAMPLES,
+    HTML
 };
 
 static const struct option long_options[] = {
@@ -79,6 +85,7 @@ static const struct option long_options[] = {
     {"once", no_argument, NULL, ONCE},
     {"onward", no_argument, NULL, ONWARD},
     {"examples", required_argument, NULL, EXAMPLES},
+    {"html", required_argument, NULL, HTML},
     {"verbs", required_argument, NULL, 'v'},
     {"ranks", required_argument, NULL, 'r'},
     {"help", no_argument, NULL, 'h'},
@@ -152,6 +159,9 @@ static int take(struct sweep_programs *programs, int option)
         return CLI_FINE;
     case EXAMPLES:
         programs->examples = optarg;
+        return CLI_FINE;
+    case HTML:
+        programs->html = optarg;
         return CLI_FINE;
     case MAX_POINTS:
         return take_number("--max-points", 1, SCN_CALL_MAX,
@@ -292,6 +302,8 @@ static int run_all(struct sweep_programs *programs)
                 return code;
             programs->seconds += trial.seconds;
             count_trial(programs, &trial, &fault);
+            if (programs->html)
+                page_note(programs, &programs->points[i], &trial, &fault);
         }
     return CLI_FINE;
 }
@@ -308,6 +320,7 @@ static int run_clean(struct sweep_programs *programs)
     free(text);
     if (code != CLI_FINE)
         return code;
+    programs->clean = trial;
     if (trial.outcome != SCN_READY)
         fprintf(stderr, "without any fault: %s: %s%s%s\n",
                 scn_outcome_name(trial.outcome), trial.title,
@@ -370,13 +383,31 @@ static int write_results(const struct sweep_programs *programs)
     return code;
 }
 
+/* What the clean run showed, too, is no fault's doing. */
+static void mark_clean(struct sweep_programs *programs)
+{
+    const struct trial *clean = &programs->clean;
+    for (int i = 0; i < programs->tally.count; i++) {
+        struct sweep_entry *entry = &programs->tally.entries[i];
+        char why[sizeof entry->why];
+        if (entry->outcome == SCN_READY || entry->outcome != clean->outcome ||
+            strcmp(entry->title, clean->title) != 0)
+            continue;
+        snprintf(why, sizeof why, "without any fault, too%s%.*s",
+                 entry->why[0] ? ": " : "", (int)sizeof why - 32, entry->why);
+        memcpy(entry->why, why, sizeof why);
+    }
+}
+
 static int report(struct sweep_programs *programs)
 {
     int code, worse = 0;
     sweep_sort(&programs->tally);
+    mark_clean(programs);
     if (programs->tty)
         fputs(CLEAR_LINE, stderr);
-    if (!cli_outputs_to_stdout(&programs->outputs)) {
+    if (!cli_outputs_to_stdout(&programs->outputs) &&
+        !(programs->html && strcmp(programs->html, "-") == 0)) {
         printf("== %s: %d points, %lu runs", programs->name,
                programs->point_count, programs->tally.runs);
         if (programs->left_out > 0)
@@ -392,6 +423,8 @@ static int report(struct sweep_programs *programs)
         sweep_write_examples(&programs->base, "program", 0, false,
                              &programs->tally, programs->examples) != CLI_FINE)
         code = CLI_ENVIRONMENT;
+    if (programs->html && code == CLI_FINE)
+        code = page_of_programs(programs, programs->html);
     for (int i = 0; i < programs->tally.count; i++)
         worse += programs->tally.entries[i].outcome > SCN_ERROR;
     if (code != CLI_FINE)
@@ -470,5 +503,6 @@ int cli_sweep_programs(int argc, char **argv)
     code = sweep_it(&programs);
     close_scratch(&programs);
     free(programs.points);
+    page_forget(&programs);
     return code;
 }

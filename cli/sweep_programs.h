@@ -7,7 +7,8 @@
  * point and outcome, with a scenario made for it; what it prints tells what
  * became of the ranks:
  *
- *   crash       a finding that faults, or a rank that ended by a signal
+ *   crash       a finding that faults, or a rank that ended by a signal (a
+ *               shell's status above 128 tells of one)
  *   hang        a rank that still ran when the time was over
  *   violation   a finding that does not fault
  *   leak        a rank ended by itself and left objects (with --leaks)
@@ -43,7 +44,7 @@ struct trial_options {
 struct trial {
     enum scn_outcome outcome;
     char title[96];
-    char message[200]; /* the last that a rank said */
+    char message[200]; /* what the rank said last that decided it */
     bool reached;      /* its fault took effect */
     bool interrupted;
     double seconds;
@@ -60,16 +61,25 @@ int trial_run(const struct trial_options *options, const char *scenario,
 bool trial_count(const char *trace,
                  unsigned counts[SCN_RANKS_MAX][VF_VERB_COUNT]);
 
+/* A run that was made, for the page. */
+struct sweep_noted {
+    struct sweep_point point;
+    bool reached;
+    struct sweep_entry entry;
+    struct sweep_fault fault;
+};
+
 struct sweep_programs {
     struct trial_options trial;
     struct sweep_plan plan;
-    const char *profile, *scenario, *examples;
+    const char *profile, *scenario, *examples, *html;
     int max_points;
     bool ends;
     struct cli_outputs outputs;
 
     struct scn base, run;
-    char name[160]; /* the command */
+    char name[160];     /* the command */
+    struct trial clean; /* without any fault */
     unsigned counts[SCN_RANKS_MAX][VF_VERB_COUNT];
     struct sweep_point *points;
     int point_count, left_out;
@@ -77,6 +87,8 @@ struct sweep_programs {
     double seconds; /* of all runs */
     bool tty;
     struct sweep_tally tally;
+    struct sweep_noted *noted; /* with html, in order; malloc'ed */
+    int noted_count, noted_room;
 };
 
 /* ---- sweep_calls.c: which calls, and how */

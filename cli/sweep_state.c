@@ -284,7 +284,7 @@ int sweep_state_parts(struct sweep_campaign *campaign, const char *path)
 {
     static struct half_part half;
     struct reader reader;
-    char *line, *words[FIELDS_PART];
+    char *line, *words[FIELDS_PART] = {NULL};
     int code = read_file(&reader, path);
     if (code != CLI_FINE)
         return code;
@@ -349,7 +349,7 @@ static int read_entries(struct reader *reader, struct sweep_group *group,
 static int read_point(struct sweep_campaign *campaign, struct reader *reader,
                       char *line)
 {
-    char *words[FIELDS_POINT + 1];
+    char *words[FIELDS_POINT + 1] = {NULL};
     int count = split(line, words, FIELDS_POINT + 1);
     struct sweep_group *group;
     long part, place, runs;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,12 +102,21 @@ static int wait_for(pid_t child)
 
 /* ---- what it printed ----------------------------------------------------- */
 
-static void become(struct trial *trial, enum scn_outcome outcome,
+struct reading {
+    struct trial *trial;
+    int whose; /* the rank that decided the outcome; -1: none */
+    int last;  /* that said something */
+    char said[SCN_RANKS_MAX][sizeof((struct trial *)0)->message];
+};
+
+static void become(struct reading *reading, int rank, enum scn_outcome outcome,
                    const char *title)
 {
+    struct trial *trial = reading->trial;
     if (outcome <= trial->outcome)
         return;
     trial->outcome = outcome;
+    reading->whose = rank;
     snprintf(trial->title, sizeof trial->title, "%s", title);
 }
 
@@ -118,82 +128,136 @@ static const char *after(const char *line, const char *word)
 }
 
 /* "crash: null-mr in dereg_mr", behind "r0: ". */
-static void read_report(struct trial *trial, const char *line)
+static void read_report(struct reading *reading, int rank, const char *line)
 {
     const char *title = after(line, "crash: ");
     if (title) {
-        become(trial, SCN_CRASH, title);
+        become(reading, rank, SCN_CRASH, title);
         return;
     }
     title = after(line, "finding: ");
     if (title) {
-        become(trial, SCN_VIOLATION, title);
+        become(reading, rank, SCN_VIOLATION, title);
         return;
     }
     title = after(line, "leak: ");
     if (title || after(line, "leak of "))
-        become(trial, SCN_LEAK, title ? title : line);
+        become(reading, rank, SCN_LEAK, title ? title : line);
     /* Those that the run itself ended say so in its own lines. */
     if (after(line, "ended by ") && !strstr(line, "SIGTERM") &&
         !strstr(line, "SIGKILL") && !strstr(line, "SIGINT"))
-        become(trial, SCN_CRASH, line);
+        become(reading, rank, SCN_CRASH, line);
+}
+
+/* The signal that a shell reports as its own status; NULL: it is none that a
+ * program gets for a mistake. */
+static const char *signal_behind(int code)
+{
+    switch (code - 128) {
+    case SIGABRT:
+        return "SIGABRT";
+    case SIGBUS:
+        return "SIGBUS";
+    case SIGFPE:
+        return "SIGFPE";
+    case SIGILL:
+        return "SIGILL";
+    case SIGSEGV:
+        return "SIGSEGV";
+    default:
+        return NULL;
+    }
 }
 
 /* "rank 0: exit 1, 0 findings", behind "verbfault run: ". */
-static void read_rank(struct trial *trial, const char *line)
+static void read_rank(struct reading *reading, const char *line)
 {
-    char title[32];
-    int code;
-    line += strcspn(line, ":");
-    if (sscanf(line, ": exit %d", &code) != 1 || code == 0)
+    char title[64];
+    const char *name;
+    int code, rank;
+    if (sscanf(line, "rank %d: exit %d", &rank, &code) != 2 || code == 0)
         return;
-    snprintf(title, sizeof title, "exit %d", code);
-    become(trial, SCN_ERROR, title);
+    name = signal_behind(code);
+    snprintf(title, sizeof title, "exit %d%s%s", code,
+             name ? ": behind a shell, ended by " : "", name ? name : "");
+    become(reading, rank, name ? SCN_CRASH : SCN_ERROR, title);
 }
 
-static void read_own(struct trial *trial, const char *line)
+/* The first number in it. */
+static int first_rank(const char *line)
 {
+    return atoi(line + strcspn(line, "0123456789"));
+}
+
+static void read_own(struct reading *reading, const char *line)
+{
+    struct trial *trial = reading->trial;
     if (after(line, "as planned: "))
         trial->reached = true;
     else if (strstr(line, " still running after "))
-        become(trial, SCN_HANG, "still runs when the time is over");
+        become(reading, first_rank(line), SCN_HANG,
+               "still runs when the time is over");
     else if (strstr(line, " did not end within "))
-        become(trial, SCN_HANG, "waits for a rank that failed");
+        become(reading, first_rank(line), SCN_HANG,
+               "waits for a rank that failed");
     else if (after(line, "rank "))
-        read_rank(trial, line);
+        read_rank(reading, line);
     else if (strstr(line, ": ending the ranks"))
         trial->interrupted = true;
 }
 
-static void read_line(struct trial *trial, char *line)
+/* "[0] what rank 0 said" */
+static void read_said(struct reading *reading, const char *line)
+{
+    int rank = atoi(line + 1);
+    if (strlen(line) <= 4 || rank < 0 || rank >= SCN_RANKS_MAX)
+        return;
+    reading->last = rank;
+    snprintf(reading->said[rank], sizeof reading->said[rank], "%.*s",
+             (int)sizeof reading->said[rank] - 1, line);
+}
+
+static void read_line(struct reading *reading, char *line)
 {
     const char *own = after(line, "verbfault run: ");
     line[strcspn(line, "\n")] = '\0';
     if (own) {
-        read_own(trial, own);
+        read_own(reading, own);
         return;
     }
     if (line[0] == 'r' && line[1] >= '0' && line[1] <= '9') {
         const char *colon = strstr(line, ": ");
         if (colon &&
             (size_t)(colon - line) == 1 + strspn(line + 1, "0123456789"))
-            read_report(trial, colon + 2);
+            read_report(reading, atoi(line + 1), colon + 2);
         return;
     }
-    if (line[0] == '[' && strlen(line) > 4)
-        snprintf(trial->message, sizeof trial->message, "%.*s",
-                 (int)sizeof trial->message - 1, line);
+    if (line[0] == '[')
+        read_said(reading, line);
+}
+
+/* Of all that was said, what the rank said last that decided the outcome: the
+ * others mostly tell that it went away. */
+static void choose_message(struct reading *reading)
+{
+    struct trial *trial = reading->trial;
+    int rank = reading->whose;
+    if (rank < 0 || rank >= SCN_RANKS_MAX || !reading->said[rank][0])
+        rank = reading->last;
+    memcpy(trial->message, reading->said[rank], sizeof trial->message);
 }
 
 static bool read_log(struct trial *trial, const char *log)
 {
     FILE *stream = fopen(log, "r");
+    struct reading reading = {.trial = trial, .whose = -1};
     char line[1024];
     if (!stream)
         return false;
     while (fgets(line, sizeof line, stream))
-        read_line(trial, line);
+        read_line(&reading, line);
     fclose(stream);
+    choose_message(&reading);
     return true;
 }
 

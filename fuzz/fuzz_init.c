@@ -12,3 +12,20 @@ void target_shape(struct scn *scenario, struct scn_random *random)
     (void)scenario;
     (void)random;
 }
+
+bool target_mutate(struct scn *scenario, struct scn_random *random)
+{
+    (void)scenario;
+    (void)random;
+    return false;
+}
+
+bool target_cross(struct scn *result, const struct scn *one,
+                  const struct scn *other, struct scn_random *random)
+{
+    (void)result;
+    (void)one;
+    (void)other;
+    (void)random;
+    return false;
+}

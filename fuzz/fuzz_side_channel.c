@@ -617,7 +617,7 @@ static void check_ready(const struct cj_config *config,
 {
     size_t all = (size_t)config->size * least_said(config);
     struct cj_info info;
-    cj_info(group, &info);
+    cj_group_info(group, &info);
     expect(!info.sockets || config->backend == CJ_BACKEND_SOCKETS ||
                config->fallback == CJ_FALLBACK_SOCKETS,
            "sockets only where they are allowed");

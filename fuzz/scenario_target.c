@@ -216,8 +216,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
         return size;
     scn_random_seed(&random, seed);
     parse_or_empty(&scenario, data, size);
-    scn_mutate(&scenario, &random);
-    target_shape(&scenario, &random);
+    if (!target_mutate(&scenario, &random)) {
+        scn_mutate(&scenario, &random);
+        target_shape(&scenario, &random);
+    }
     length = print_into(&scenario, data, max_size);
     return length > 0 ? length : size;
 }
@@ -238,7 +240,9 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
     scn_random_seed(&random, seed);
     parse_or_empty(&a, one, one_size);
     parse_or_empty(&b, other, other_size);
-    scn_cross(&result, &a, &b, &random);
-    target_shape(&result, &random);
+    if (!target_cross(&result, &a, &b, &random)) {
+        scn_cross(&result, &a, &b, &random);
+        target_shape(&result, &random);
+    }
     return print_into(&result, out, max_size);
 }

@@ -33,5 +33,10 @@
 /* The target's: makes a scenario that was mutated one for it. The result is a
  * scenario still (scn_check()). */
 void target_shape(struct scn *scenario, struct scn_random *random);
+/* The target's: its own step in place of scn_mutate(); false: it has none. */
+bool target_mutate(struct scn *scenario, struct scn_random *random);
+/* Likewise in place of scn_cross(). */
+bool target_cross(struct scn *result, const struct scn *one,
+                  const struct scn *other, struct scn_random *random);
 
 #endif

@@ -2,7 +2,7 @@
  * A run in a child process.
  *
  * The child sends what happens through a pipe, as records: a trace line, a
- * finding, and at last the result. A signal in the child becomes a `crash`
+ * finding, an event, and at last the result. A signal in the child becomes a `crash`
  * named after the verb it was in. What the child has to say of that is in a
  * page that both share, written before the process is gone.
  */
@@ -25,7 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum record_kind { RECORD_TRACE, RECORD_FINDING, RECORD_RESULT, RECORD_ERROR };
+enum record_kind {
+    RECORD_TRACE,
+    RECORD_FINDING,
+    RECORD_EVENT,
+    RECORD_RESULT,
+    RECORD_ERROR
+};
 
 struct record {
     enum record_kind kind;
@@ -72,6 +78,12 @@ static void child_finding(void *context, const struct vf_finding *finding)
 {
     (void)context;
     put_record(RECORD_FINDING, finding->machine, finding, sizeof *finding);
+}
+
+static void child_event(void *context, const struct sim_event *event)
+{
+    (void)context;
+    put_record(RECORD_EVENT, event->rank, event, sizeof *event);
 }
 
 static void leave_last_words(int signal_number)
@@ -136,6 +148,7 @@ static void run_child(const struct scn *scenario,
     struct scn_error error;
     own.trace = options->trace ? child_trace : NULL;
     own.finding = options->finding ? child_finding : NULL;
+    own.event = options->event ? child_event : NULL;
     watch_signals();
     if (sim_run(scenario, &own, &result, &error) != 0) {
         put_record(RECORD_ERROR, 0, &error, sizeof error);
@@ -229,6 +242,17 @@ static int get_finding(int pipe_in, const struct sim_options *options,
     return 1;
 }
 
+static int get_event(int pipe_in, const struct sim_options *options,
+                     int64_t until)
+{
+    struct sim_event event;
+    if (get(pipe_in, &event, sizeof event, until) != 1)
+        return 0;
+    if (options->event)
+        options->event(options->context, &event);
+    return 1;
+}
+
 enum ending { ENDING_RESULT, ENDING_ERROR, ENDING_DEATH, ENDING_TIME };
 
 /* patience: milliseconds without a sign of life. What the callbacks take (a
@@ -249,6 +273,8 @@ static enum ending listen_to(int pipe_in, const struct sim_options *options,
             got = get_trace(pipe_in, &record, options, until);
         else if (record.kind == RECORD_FINDING)
             got = get_finding(pipe_in, options, until);
+        else if (record.kind == RECORD_EVENT)
+            got = get_event(pipe_in, options, until);
         else if (record.kind == RECORD_ERROR)
             return get(pipe_in, error, sizeof *error, until) == 1
                        ? ENDING_ERROR

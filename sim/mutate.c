@@ -409,13 +409,44 @@ static void change_nothing(const struct change *change, struct scn_statement *s,
     (void)field;
 }
 
+/* Some bytes of it are others, there are more, or fewer. */
+void scn_mutate_order(struct scn_statement *s, struct scn_random *random)
+{
+    int count = s->u.order.count, most = SCN_ORDER_MAX;
+    int at = below(random, count + 1);
+    s->u.order.seed = 0;
+    switch (count == 0 ? 0 : below(random, 4)) {
+    case 0: /* more */
+        count += 1 + below(random, one_in(random, 4) ? most : 8);
+        count = count < most ? count : most;
+        for (int i = s->u.order.count; i < count; i++)
+            s->u.order.bytes[i] = (unsigned char)below(random, 256);
+        break;
+    case 1: /* fewer */
+        count = 1 + below(random, count);
+        break;
+    case 2: /* a later part comes sooner */
+        memmove(s->u.order.bytes, s->u.order.bytes + at % count,
+                (size_t)(count - at % count));
+        break;
+    default:
+        s->u.order.bytes[at % count] = (unsigned char)below(random, 256);
+        break;
+    }
+    s->u.order.count = count;
+}
+
 static void change_order(const struct change *change, struct scn_statement *s,
                          int field)
 {
-    (void)field;
-    s->u.seed = one_in(change->random, 4)
-                    ? scn_random_below(change->random, UINT32_MAX)
-                    : scn_random_below(change->random, 64);
+    if (field == 1) {
+        scn_mutate_order(s, change->random);
+        return;
+    }
+    s->u.order.count = 0;
+    s->u.order.seed = one_in(change->random, 4)
+                          ? scn_random_below(change->random, UINT32_MAX)
+                          : scn_random_below(change->random, 64);
 }
 
 /* A large collective takes long, and so does everything that a fuzzer then
@@ -507,7 +538,7 @@ static const struct kind {
     [SCN_CHANNEL] = {5, 3, change_channel},
     [SCN_PEER] = {4, 6, change_peer},
     [SCN_STRAY] = {1, 0, change_nothing},
-    [SCN_ORDER] = {3, 1, change_order},
+    [SCN_ORDER] = {3, 2, change_order},
     [SCN_RUN] = {10, 6, change_run},
     [SCN_EXPECT] = {1, 3, change_expect},
 };

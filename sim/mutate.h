@@ -25,6 +25,8 @@ uint32_t scn_random_below(struct scn_random *random, uint32_t below);
 bool scn_mutates(enum vf_verb verb);
 /* Changes the scenario by one step (or a few). */
 void scn_mutate(struct scn *scenario, struct scn_random *random);
+/* Changes one order by one step; it has bytes then. */
+void scn_mutate_order(struct scn_statement *order, struct scn_random *random);
 /* result: some statements of one and some of the other. */
 void scn_cross(struct scn *result, const struct scn *one,
                const struct scn *other, struct scn_random *random);

@@ -143,9 +143,14 @@ static void second_start(struct sim_rank *rank)
 static void all_runs(struct sim_rank *rank)
 {
     bool usable = false;
-    for (int i = 0; i < sim.scenario->count; i++)
-        if (sim.scenario->statements[i].kind == SCN_RUN)
-            run_one(rank, &sim.scenario->statements[i], (unsigned)i, &usable);
+    for (int i = 0; i < sim.scenario->count; i++) {
+        const struct scn_statement *statement = &sim.scenario->statements[i];
+        if (statement->kind != SCN_RUN)
+            continue;
+        sim_tell(SIM_EVENT_BEGIN, rank->number, -1, i, 0);
+        run_one(rank, statement, (unsigned)i, &usable);
+        sim_tell(SIM_EVENT_END, rank->number, -1, i, 0);
+    }
 }
 
 void sim_program(void *argument)
@@ -155,6 +160,7 @@ void sim_program(void *argument)
         second_start(rank);
     else
         all_runs(rank);
+    sim_tell(SIM_EVENT_BEGIN, rank->number, -1, -1, 0);
     while (rank->group_count > 0)
         run_finalize(rank);
     report_leaks(rank);

@@ -18,6 +18,7 @@
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
 
+#include "sim/event.h"
 #include "sim/subject.h"
 #include "sim/watch.h"
 #include "verbfault/world.h"
@@ -60,6 +61,8 @@ struct sim_options {
     void (*trace)(void *context, int rank, const char *line);
     /* Each finding, as it happens; NULL: none. */
     void (*finding)(void *context, const struct vf_finding *finding);
+    /* What else happens (event.h); NULL: none. */
+    void (*event)(void *context, const struct sim_event *event);
     void *context;
     struct sim_watch *watch; /* filled in (watch.h); NULL: not wanted */
 };

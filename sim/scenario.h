@@ -51,6 +51,9 @@
  *   run finalize                       end the newest group
  *   order SEED                         how the ranks' steps interleave; 0 is
  *                                      in turn (default)
+ *   order bytes HEX...                 ... told step by step: a byte says who
+ *                                      goes next and how far (schedule.c);
+ *                                      after the last one, in turn
  *   expect SUBJECT OUTCOME ["TITLE"]
  *
  * Defaults make short scenarios whole: without `device`, `cable` and `cell`
@@ -88,6 +91,7 @@
 #define SCN_NAME_MAX 32         /* a device's, with the terminating zero */
 #define SCN_NAMES_MAX 5         /* names in one cell: one more than wires */
 #define SCN_BYTES_MAX 104       /* bytes of a hostile peer */
+#define SCN_ORDER_MAX 128       /* bytes of an order */
 #define SCN_WORD_MAX 48         /* an address, a symbol, a subject */
 #define SCN_ALL (-1)            /* "*" in place of a rank */
 #define SCN_TEXT_MAX (1 << 20)  /* a longer text is not a scenario */
@@ -221,7 +225,11 @@ struct scn_statement {
             int count;
             unsigned char bytes[SCN_BYTES_MAX];
         } peer;
-        uint32_t seed;
+        struct {
+            uint32_t seed;
+            int count; /* not 0: these bytes, and no seed */
+            unsigned char bytes[SCN_ORDER_MAX];
+        } order;
         struct {
             enum scn_setting what;
             int value;

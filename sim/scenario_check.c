@@ -316,8 +316,12 @@ int scn_check_statement(const struct scn_statement *s, struct scn_complaint *c)
         return check_run(s, c);
     case SCN_EXPECT:
         return check_expect(s, c);
-    case SCN_STRAY:
     case SCN_ORDER:
+        if (s->u.order.count > 0 && s->u.order.seed != 0)
+            return complain(c, 1, "an order has a seed or bytes");
+        return check_range(c, 2 + SCN_ORDER_MAX, "bytes of an order",
+                           s->u.order.count, 0, SCN_ORDER_MAX);
+    case SCN_STRAY:
     case SCN_COMMENT:
         return 0;
     case SCN_KIND_COUNT:

@@ -566,7 +566,9 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static int read_bytes(struct parser *parser, int word, struct scn_statement *s)
+/* Adds the word's bytes to *count others. */
+static int read_bytes(struct parser *parser, int word, const char *who,
+                      int most, unsigned char *bytes, int *count)
 {
     const struct word *w = &parser->words[word];
     for (int i = 0; i < w->length; i++) {
@@ -576,12 +578,11 @@ static int read_bytes(struct parser *parser, int word, struct scn_statement *s)
     if (w->length % 2 != 0)
         return fail_at(parser, word, "a byte has two hexadecimal digits");
     for (int i = 0; i < w->length; i += 2) {
-        if (s->u.peer.count == SCN_BYTES_MAX)
-            return fail(parser, w->column + i, "a peer sends at most %d bytes",
-                        SCN_BYTES_MAX);
-        s->u.peer.bytes[s->u.peer.count++] =
-            (unsigned char)(hex_digit(w->text[i]) * 16 +
-                            hex_digit(w->text[i + 1]));
+        if (*count == most)
+            return fail(parser, w->column + i, "%s at most %d bytes", who,
+                        most);
+        bytes[(*count)++] = (unsigned char)(hex_digit(w->text[i]) * 16 +
+                                            hex_digit(w->text[i + 1]));
     }
     return 0;
 }
@@ -593,7 +594,8 @@ static int read_peer(struct parser *parser, struct scn_statement *s)
     if (!is(&parser->words[2], "sends"))
         return fail_at(parser, 2, "expected `sends`");
     for (int word = 3; word < parser->count; word++) {
-        if (read_bytes(parser, word, s) < 0)
+        if (read_bytes(parser, word, "a peer sends", SCN_BYTES_MAX,
+                       s->u.peer.bytes, &s->u.peer.count) < 0)
             return -1;
     }
     return 0;
@@ -606,14 +608,30 @@ static int read_stray(struct parser *parser, struct scn_statement *s)
     return 0;
 }
 
+static int read_order_bytes(struct parser *parser, struct scn_statement *s)
+{
+    if (parser->count < 3)
+        return fail_at(parser, 1, "expected bytes behind `bytes`");
+    for (int word = 2; word < parser->count; word++) {
+        if (read_bytes(parser, word, "an order has", SCN_ORDER_MAX,
+                       s->u.order.bytes, &s->u.order.count) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_order(struct parser *parser, struct scn_statement *s)
 {
     const struct word *w = &parser->words[1];
     int64_t seed;
+    if (is(w, "bytes"))
+        return read_order_bytes(parser, s);
+    if (parser->count > 2)
+        return fail_at(parser, 2, "nothing comes behind a seed");
     if (!read_digits(w->text, w->length, &seed) || seed < 0 ||
         seed > (int64_t)UINT32_MAX)
         return fail_at(parser, 1, "expected a seed from 0 to 4294967295");
-    s->u.seed = (uint32_t)seed;
+    s->u.order.seed = (uint32_t)seed;
     return 0;
 }
 
@@ -698,7 +716,7 @@ static const struct reader {
     [SCN_CHANNEL] = {read_channel, 4, 4, WORDS_MAX},
     [SCN_PEER] = {read_peer, 3, WORDS_MAX, WORDS_MAX},
     [SCN_STRAY] = {read_stray, 1, 1, WORDS_MAX},
-    [SCN_ORDER] = {read_order, 2, 2, WORDS_MAX},
+    [SCN_ORDER] = {read_order, 2, WORDS_MAX, WORDS_MAX},
     [SCN_RUN] = {read_run, 2, 6, WORDS_MAX},
     [SCN_EXPECT] = {read_expect, 3, 4, 3},
 };

@@ -162,17 +162,26 @@ static void put_fault(struct out *out, const struct vf_fault *fault)
     }
 }
 
-static void put_peer(struct out *out, const struct scn_statement *s)
+static void put_hex(struct out *out, const unsigned char *bytes, int count)
 {
     static const char digits[] = "0123456789abcdef";
-    put(out, " sends");
-    for (int i = 0; i < s->u.peer.count; i++) {
-        unsigned byte = s->u.peer.bytes[i];
+    for (int i = 0; i < count; i++) {
+        unsigned byte = bytes[i];
         char pair[2] = {digits[byte >> 4], digits[byte & 15]};
         if (i % 4 == 0)
             put(out, " ");
         put_bytes(out, pair, sizeof pair);
     }
+}
+
+static void put_order(struct out *out, const struct scn_statement *s)
+{
+    if (s->u.order.count == 0) {
+        put_next_number(out, s->u.order.seed);
+        return;
+    }
+    put(out, " bytes");
+    put_hex(out, s->u.order.bytes, s->u.order.count);
 }
 
 static void put_run(struct out *out, const struct scn_statement *s)
@@ -254,10 +263,11 @@ static void put_fields(struct out *out, const struct scn_statement *s)
         put_next_number(out, s->u.channel.bytes);
         return;
     case SCN_PEER:
-        put_peer(out, s);
+        put(out, " sends");
+        put_hex(out, s->u.peer.bytes, s->u.peer.count);
         return;
     case SCN_ORDER:
-        put_next_number(out, s->u.seed);
+        put_order(out, s);
         return;
     case SCN_RUN:
         put_run(out, s);

@@ -30,7 +30,7 @@ static const struct {
     [SCN_CHANNEL] = {"channel", "channel RANK close|silent|garble N"},
     [SCN_PEER] = {"peer", "peer RANK sends HEX..."},
     [SCN_STRAY] = {"stray", "stray"},
-    [SCN_ORDER] = {"order", "order SEED"},
+    [SCN_ORDER] = {"order", "order SEED | order bytes HEX..."},
     [SCN_RUN] = {"run", "run init|barrier|finalize | run OPERATION TYPE COUNT "
                         "[in-place] | run send TYPE COUNT FROM TO"},
     [SCN_EXPECT] = {"expect", "expect SUBJECT OUTCOME [\"TITLE\"]"},

@@ -103,6 +103,8 @@ void sim_step(struct sim_rank *rank)
     /* With a seed, any call is a place where another rank may go first. */
     if (sim.seed != 0 && scn_random_below(&sim.random, 4) == 0)
         sim_leave(rank);
+    else if (sim.counted && sim.calls_left-- == 0)
+        sim_leave(rank);
 }
 
 void sim_empty(struct sim_rank *rank)
@@ -119,18 +121,39 @@ void sim_empty(struct sim_rank *rank)
     sim_wait(rank, SIM_FOREVER, "completions");
 }
 
-/* The next rank in turn, or any at random when the order has a seed. */
-static struct sim_rank *next_runnable(void)
+static struct sim_rank *runnable_from(int start)
 {
-    int start = sim.current + 1;
-    if (sim.seed != 0)
-        start = (int)scn_random_below(&sim.random, (uint32_t)sim.rank_count);
     for (int i = 0; i < sim.rank_count; i++) {
         struct sim_rank *rank = &sim.ranks[(start + i) % sim.rank_count];
         if (rank->state == SIM_RUNNABLE)
             return rank;
     }
     return NULL;
+}
+
+/* The next byte of an order in bytes: its low three bits say who goes next (or
+ * whoever can, after that one), the others how many calls it makes before the
+ * next byte's turn; it may have to wait sooner. */
+static int follow_order(int start)
+{
+    int byte;
+    sim.counted = sim.order_at < sim.order->u.order.count;
+    if (!sim.counted || !runnable_from(start))
+        return start;
+    byte = sim.order->u.order.bytes[sim.order_at++];
+    sim.calls_left = byte >> 3;
+    return (byte & 7) % sim.rank_count;
+}
+
+/* The next rank in turn, or any at random when the order has a seed. */
+static struct sim_rank *next_runnable(void)
+{
+    int start = sim.current + 1;
+    if (sim.seed != 0)
+        start = (int)scn_random_below(&sim.random, (uint32_t)sim.rank_count);
+    else if (sim.order)
+        start = follow_order(start);
+    return runnable_from(start);
 }
 
 /* Everybody waits: time jumps to the next deadline. false: there is none. */
@@ -151,8 +174,10 @@ static bool advance_time(void)
             next = sim.ranks[i].deadline;
     if (next == SIM_FOREVER)
         return false;
-    if (next > sim.now)
+    if (next > sim.now) {
         sim.now = next;
+        sim_tell(SIM_EVENT_TIME, -1, -1, 0, 0);
+    }
     vf_world_advance(sim.world);
     for (int i = 0; i < sim.rank_count; i++)
         if (sim.ranks[i].state == SIM_WAITING &&

@@ -323,6 +323,9 @@ static void reset_state(void)
     sim.epoch = 1;
     sim.current = -1;
     sim.seed = 0;
+    sim.order = NULL;
+    sim.order_at = 0;
+    sim.counted = false;
     sim.recovering = false;
     sim.strays = 0;
     refused_count = 0;
@@ -356,6 +359,13 @@ static int prepare_ranks(void)
     return 0;
 }
 
+static void set_order(const struct scn_statement *statement)
+{
+    sim.seed = statement->u.order.seed;
+    if (statement->u.order.count > 0)
+        sim.order = statement;
+}
+
 static void apply_global(const struct scn_statement *statement)
 {
     if (statement->kind == SCN_CABLE)
@@ -365,7 +375,7 @@ static void apply_global(const struct scn_statement *statement)
     else if (statement->kind == SCN_STRAY)
         sim.strays++;
     else if (statement->kind == SCN_ORDER)
-        sim.seed = statement->u.seed;
+        set_order(statement);
 }
 
 int sim_setup(const struct scn *scenario, struct scn_error *error)

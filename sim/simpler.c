@@ -382,24 +382,31 @@ static void channel_rule(struct choice *choice, struct scn_statement *s)
     s->u.channel.what = (enum scn_channel)what;
 }
 
-static void peer_rule(struct choice *choice, struct scn_statement *s)
+/* Fewer of them, then lower ones. */
+static void bytes_rule(struct choice *choice, unsigned char *bytes, int *count)
 {
-    int count = s->u.peer.count;
-    lower(choice, &s->u.peer.count, 0);
-    for (int i = 0; i < count && !choice->made; i++) {
-        int byte = s->u.peer.bytes[i];
+    int from = *count;
+    lower(choice, count, 0);
+    for (int i = 0; i < from && !choice->made; i++) {
+        int byte = bytes[i];
         lower(choice, &byte, 0);
-        s->u.peer.bytes[i] = (unsigned char)byte;
+        bytes[i] = (unsigned char)byte;
     }
 }
 
-static void seed_rule(struct choice *choice, struct scn_statement *s)
+static void peer_rule(struct choice *choice, struct scn_statement *s)
 {
-    uint32_t from = s->u.seed;
+    bytes_rule(choice, s->u.peer.bytes, &s->u.peer.count);
+}
+
+static void order_rule(struct choice *choice, struct scn_statement *s)
+{
+    uint32_t from = s->u.order.seed;
     for (uint32_t gap = from; gap > 0; gap /= 2) {
         if (is_wanted(choice))
-            s->u.seed = from - gap;
+            s->u.order.seed = from - gap;
     }
+    bytes_rule(choice, s->u.order.bytes, &s->u.order.count);
 }
 
 /* Every collective that comes before it. */
@@ -455,7 +462,7 @@ static const struct {
     {SCN_PEER, rank_rule},       {SCN_PEER, peer_rule},
     {SCN_LATE, rank_rule},       {SCN_LATE, late_rule},
     {SCN_SETTING, rank_rule},    {SCN_SETTING, setting_rule},
-    {SCN_ORDER, seed_rule},      {SCN_RUN, operation_rule},
+    {SCN_ORDER, order_rule},     {SCN_RUN, operation_rule},
     {SCN_RUN, run_rule},
 };
 

@@ -247,6 +247,15 @@ static void cut(struct sim_socket *socket)
     sim_changed();
 }
 
+/* A fault of the rank's channel takes effect on what it sends from that byte
+ * on. */
+static void strike(const struct sim_rank *rank, enum scn_channel what,
+                   long from)
+{
+    sim_watch_hit();
+    sim_tell(SIM_EVENT_CHANNEL, rank->number, -1, (int)what, from);
+}
+
 /* One byte range of a send, past the channel's faults. */
 static long deliver(struct sim_rank *rank, struct sim_socket *socket,
                     const char *data, size_t length)
@@ -258,12 +267,13 @@ static long deliver(struct sim_rank *rank, struct sim_socket *socket,
     if (rank->channel_close >= 0 && from + pass >= rank->channel_close) {
         pass = rank->channel_close > from ? rank->channel_close - from : 0;
         closes = true;
-        sim_watch_hit();
+        strike(rank, SCN_CHANNEL_CLOSE, from);
     }
     if (rank->channel_silent >= 0 && from + pass > rank->channel_silent) {
         pass = rank->channel_silent > from ? rank->channel_silent - from : 0;
-        sim_watch_hit();
+        strike(rank, SCN_CHANNEL_SILENT, from);
     }
+    sim_tell(SIM_EVENT_SENT, rank->number, socket->other_owner, 0, pass);
     if (pass > 0 && other && !socket->mute) {
         int status = append(other, data, (size_t)pass);
         if (status < 0)
@@ -272,7 +282,7 @@ static long deliver(struct sim_rank *rank, struct sim_socket *socket,
             rank->channel_garble < from + pass) {
             other->bytes[other->length - (size_t)pass +
                          (size_t)(rank->channel_garble - from)] ^= (char)0xff;
-            sim_watch_hit();
+            strike(rank, SCN_CHANNEL_GARBLE, from);
         }
         sim_changed();
     }
@@ -358,6 +368,8 @@ long sim_recv(struct sim_rank *rank, int index, void *data, size_t length,
                 socket->length -= socket->head;
                 socket->head = 0;
             }
+            sim_tell(SIM_EVENT_RECEIVED, rank->number, socket->other_owner, 0,
+                     (long)length);
             return (long)length;
         }
         if (socket->other_closed)

@@ -115,6 +115,10 @@ struct sim {
     unsigned long epoch; /* counts changes */
     struct scn_random random;
     uint32_t seed;
+    const struct scn_statement *order; /* told in bytes; NULL: it is not */
+    int order_at;                      /* bytes of it that were followed */
+    bool counted;   /* the rank that runs was told how far */
+    int calls_left; /* until then */
     bool recovering; /* second start, faults lifted */
     const struct scn *scenario;
     struct scn complete; /* with defaults filled in */

@@ -74,6 +74,7 @@ struct sweep_plan {
     bool channel, setup;
     unsigned ranks; /* a bit for each */
     bool once, onward;
+    bool each; /* of depth 1: a tally has every run, not every title */
 };
 
 /* All of it, depth 1. */
@@ -157,6 +158,9 @@ struct sweep_tally {
 void sweep_count(struct sweep_tally *tally, const struct sim_result *result,
                  const struct sweep_fault *fault,
                  const struct sweep_fault *second);
+/* The same as an entry of its own: a list of runs. */
+void sweep_list(struct sweep_tally *tally, const struct sim_result *result,
+                const struct sweep_fault *fault);
 /* Adds up; entries of `to` are malloc'ed and grow. 0, or -1: memory is out. */
 int sweep_sum(struct sweep_tally *to, const struct sweep_tally *from);
 /* Broken promises first, then from the worst outcome to the mildest, by title.

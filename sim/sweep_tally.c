@@ -102,6 +102,14 @@ void sweep_count(struct sweep_tally *tally, const struct sim_result *result,
     tally->runs++;
 }
 
+void sweep_list(struct sweep_tally *tally, const struct sim_result *result,
+                const struct sweep_fault *fault)
+{
+    tally->runs++;
+    if (tally->count < tally->room)
+        add(tally, result, result->title, fault, NULL)->count = 1;
+}
+
 int sweep_sum(struct sweep_tally *to, const struct sweep_tally *from)
 {
     for (int i = 0; i < from->count; i++) {

@@ -105,7 +105,11 @@ static void count_death(struct crew *crew, int n)
     if (slot->place.second >= 0)
         sweep_fault_of(plan, &slot->second_point, slot->second_outcome,
                        &second);
-    if (fault_at(crew->sweep, slot->place, &fault))
+    if (!fault_at(crew->sweep, slot->place, &fault))
+        return;
+    if (plan->each)
+        sweep_list(&slot->tally, &result, &fault);
+    else
         sweep_count(&slot->tally, &result, &fault,
                     slot->place.second < 0 ? NULL : &second);
 }

@@ -83,7 +83,9 @@ static bool run_first(const struct sweep_fault *fault, int first, bool count)
             fault->statements[0].kind != SCN_CHANNEL)
             worker.watch.hit = true; /* it was so from the beginning */
     }
-    if (count)
+    if (count && plan()->each)
+        sweep_list(&worker.self->slot->tally, &worker.result, fault);
+    else if (count)
         sweep_count(&worker.self->slot->tally, &worker.result, fault, NULL);
     return plan()->depth >= 2 && worker.watch.hit;
 }

@@ -276,8 +276,8 @@ static void expect_others_heard(void)
             continue;
         if (rank->status != CJ_GROUP_FAILED)
             assert_int_equal(rank->status, CJ_PEER_GONE);
-        assert_int_equal(rank->error.peer, i == 0 ? 1 : 0);
-        expect_text(rank->error.message, "went away");
+        assert_int_equal(rank->error.peer, 1);
+        expect_text(rank->error.message, "rank 1 failed, in all_sum");
     }
 }
 
@@ -366,6 +366,54 @@ static void a_lost_message_ends_at_the_deadline(void **state)
     run(CJ_UINT8, 100, false, 1);
     assert_int_equal(ranks.rank[1].error.peer, 0);
     expect_failure(CJ_TIMEOUT, "nothing came from rank 0");
+}
+
+/* Rank 0 pauses whenever it has to wait. */
+static int slow_idle(void *ctx, int64_t until_ns, unsigned round)
+{
+    if (round == 0)
+        cji_default_clock.sleep(ctx, cji_default_clock.now_ns(ctx) +
+                                         RANKS_SECOND / 10);
+    return cji_default_clock.idle(ctx, until_ns, round);
+}
+
+static int64_t slow_transfer;
+
+static void send_or_recv_slowly(struct rank *rank)
+{
+    static unsigned char bytes[2][4000000];
+    int64_t before = cji_default_clock.now_ns(NULL);
+
+    if (rank->number == 0) {
+        rank->status =
+            cj_send(rank->group, bytes[0], sizeof bytes[0], 1, &rank->error);
+        return;
+    }
+    rank->status =
+        cj_recv(rank->group, bytes[1], sizeof bytes[1], 0, &rank->error);
+    slow_transfer = cji_default_clock.now_ns(NULL) - before;
+}
+
+static void what_moves_has_no_deadline(void **state)
+{
+    struct cj_clock clock = cji_default_clock;
+
+    (void)state;
+    clock.idle = slow_idle;
+    ranks_init(&ranks, 2);
+    ranks.rank[0].config.clock = &clock;
+    ranks.rank[0].config.net = &cji_default_net;
+    ranks.rank[1].config.operation_timeout_ns = RANKS_SECOND * 4 / 10;
+    for (int i = 0; i < 2; i++)
+        ranks.rank[i].machine.transport = 0;
+    ranks_start(&ranks);
+    ranks_run(&ranks, send_or_recv_slowly);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(
+            ranks.rank[i].status == CJ_OK ? "" : ranks.rank[i].error.message,
+            "");
+    assert_true(slow_transfer > RANKS_SECOND * 8 / 10);
+    finish();
 }
 
 /*
@@ -701,6 +749,90 @@ static void every_operation_checks_its_arguments(void **state)
     finish();
 }
 
+static void null_is_refused(void **state)
+{
+    const struct cj_config config = {.size = 1};
+    struct cj_settings settings;
+    struct cj_group *group = NULL;
+    struct cj_error error;
+    struct cj_info info;
+    char byte = 0;
+
+    (void)state;
+    expect_invalid(cj_init(NULL, &group, &error), &error, "configuration is");
+    expect_invalid(cj_init(&config, NULL, &error), &error, "for the group is");
+    assert_int_equal(cj_init(NULL, NULL, NULL), CJ_INVALID);
+    expect_invalid(cj_all_sum(NULL, &byte, &byte, 1, CJ_INT8, &error), &error,
+                   "all_sum: the group is NULL");
+    expect_invalid(cj_all_max(NULL, &byte, &byte, 0, CJ_INT8, &error), &error,
+                   "all_max: the group is NULL");
+    expect_invalid(cj_all_min(NULL, &byte, &byte, 1, CJ_INT8, &error), &error,
+                   "all_min: the group is NULL");
+    expect_invalid(cj_all_gather(NULL, &byte, &byte, 1, &error), &error,
+                   "all_gather: the group is NULL");
+    expect_invalid(cj_sum_scatter(NULL, &byte, &byte, 1, CJ_INT8, &error),
+                   &error, "sum_scatter: the group is NULL");
+    expect_invalid(cj_send(NULL, &byte, 1, 0, &error), &error,
+                   "send: the group is NULL");
+    expect_invalid(cj_recv(NULL, &byte, 1, 0, &error), &error,
+                   "recv: the group is NULL");
+    expect_invalid(cj_barrier(NULL, &error), &error,
+                   "barrier: the group is NULL");
+    assert_int_equal(cj_barrier(NULL, NULL), CJ_INVALID);
+    assert_int_equal(cj_finalize(NULL, &error), CJ_OK);
+    assert_int_equal(cj_finalize(NULL, NULL), CJ_OK);
+    assert_int_equal(cj_rank(NULL), -1);
+    assert_int_equal(cj_size(NULL), 0);
+    cj_group_info(NULL, &info);
+    assert_int_equal(info.memory, 0);
+    cj_group_info(NULL, NULL);
+    expect_invalid(cj_settings_from_env(NULL, &error), &error, "NULL");
+    expect_invalid(cj_settings_from_file(NULL, "x", 0, NULL, &error), &error,
+                   "NULL");
+    expect_invalid(cj_settings_from_file(&settings, NULL, 0, NULL, &error),
+                   &error, "the path is NULL");
+    expect_invalid(cj_settings_from_text(NULL, "", 0, "x", 0, NULL, &error),
+                   &error, "NULL");
+    expect_invalid(
+        cj_settings_from_text(&settings, NULL, 9, "x", 0, NULL, NULL) ==
+                CJ_INVALID
+            ? cj_settings_from_text(&settings, NULL, 9, "x", 0, NULL, &error)
+            : CJ_OK,
+        &error, "the text is NULL");
+    assert_int_equal(
+        cj_settings_from_text(&settings, NULL, 0, NULL, 0, NULL, &error),
+        CJ_INVALID);
+    cj_settings_free(NULL);
+}
+
+static void hooks_without_functions_are_refused(void **state)
+{
+    const struct cj_library library = {NULL, NULL, NULL, NULL};
+    const struct cj_clock clock = {NULL, NULL, NULL, NULL};
+    const struct cj_allocator allocator = {NULL, NULL, NULL};
+    const struct cj_net net = {.ctx = NULL};
+    struct cj_config config = {.size = 1, .clock = &clock};
+    struct cj_group *group;
+    struct cj_error error;
+
+    (void)state;
+    expect_invalid(cj_init(&config, &group, &error), &error, "clock that");
+    config = (struct cj_config){.size = 1, .allocator = &allocator};
+    expect_invalid(cj_init(&config, &group, &error), &error, "allocator that");
+    ranks_init(&ranks, 2);
+    config = ranks.rank[0].config;
+    config.net = &net;
+    expect_invalid(cj_init(&config, &group, &error), &error, "net that");
+    config.net = NULL;
+    config.verbs = NULL;
+    config.library = &library;
+    expect_invalid(cj_init(&config, &group, &error), &error, "library that");
+    /* In a group of one neither is called. */
+    config = (struct cj_config){.size = 1, .library = &library, .net = &net};
+    assert_int_equal(cj_init(&config, &group, &error), CJ_OK);
+    assert_int_equal(cj_finalize(group, &error), CJ_OK);
+}
+
 static void a_group_of_one_needs_no_device(void **state)
 {
     const struct cj_config config = {.size = 1};
@@ -734,7 +866,7 @@ static void what_became_of_a_group_is_told(void **state)
 
     (void)state;
     start(3);
-    cj_info(ranks.rank[0].group, &info);
+    cj_group_info(ranks.rank[0].group, &info);
     assert_false(info.ring);
     assert_false(info.sockets);
     assert_true(info.all_cjaccl);
@@ -781,6 +913,9 @@ int main(void)
         cmocka_unit_test(every_failing_operation_is_an_error_everywhere),
         cmocka_unit_test(a_message_of_another_length_is_an_error),
         cmocka_unit_test(a_lost_message_ends_at_the_deadline),
+        cmocka_unit_test(what_moves_has_no_deadline),
+        cmocka_unit_test(null_is_refused),
+        cmocka_unit_test(hooks_without_functions_are_refused),
         cmocka_unit_test(what_came_before_the_deadline_was_noticed_counts),
         cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
         cmocka_unit_test(different_calls_are_noticed),

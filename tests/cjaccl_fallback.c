@@ -111,7 +111,7 @@ static void expect_sockets_that_work(void)
     expect_all_ready();
     expect_nothing_of_rdma();
     for (int i = 0; i < ranks.size; i++) {
-        cj_info(ranks.rank[i].group, &info);
+        cj_group_info(ranks.rank[i].group, &info);
         assert_true(info.ring);
         assert_true(info.sockets);
         assert_true(info.all_cjaccl);
@@ -200,7 +200,7 @@ static void a_wish_alone_changes_nothing(void **state)
     prepare(3, 0);
     ranks_start(&ranks);
     expect_all_ready();
-    cj_info(ranks.rank[2].group, &info);
+    cj_group_info(ranks.rank[2].group, &info);
     assert_false(info.sockets);
     assert_false(info.ring);
     ranks_run(&ranks, work);

@@ -302,7 +302,7 @@ static void a_ring_tells_what_it_is(void **state)
 
     (void)state;
     start(3, 2, 100, false);
-    cj_info(ranks.rank[1].group, &info);
+    cj_group_info(ranks.rank[1].group, &info);
     assert_true(info.ring);
     assert_false(info.sockets);
     assert_true(info.all_cjaccl);

@@ -506,6 +506,152 @@ static void a_coordinator_that_leaves_is_told(void **state)
     }
 }
 
+/* Resets a connection, as a listener does that has no place for it. */
+static void reset(int end)
+{
+    const struct linger at_once = {.l_onoff = 1};
+
+    assert_int_equal(
+        setsockopt(end, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    (void)close(end);
+}
+
+static void receive_bytes(int end, void *bytes, size_t size)
+{
+    unsigned char *to = bytes;
+
+    for (size_t got = 0; got < size;) {
+        int64_t more =
+            cji_default_net.recv(NULL, end, to + got, size - got,
+                                 cji_default_clock.now_ns(NULL) + LONG);
+
+        assert_true(more > 0);
+        got += (size_t)more;
+    }
+}
+
+static atomic_int answers;
+
+static int64_t counting_recv(void *ctx, int end, void *data, size_t size,
+                             int64_t deadline)
+{
+    int64_t n = cji_default_net.recv(ctx, end, data, size, deadline);
+
+    if (n > 0)
+        (void)atomic_fetch_add(&answers, 1);
+    return n;
+}
+
+/*
+ * A rank 0 that resets so many connections, then hears a rank and its 8 bytes,
+ * and answers `answer` of 16 bytes before it resets the last one too, if it
+ * does. How many connections there were is known when the rank is through.
+ */
+static int play_resetting_rank_0(struct member *member, int resets,
+                                 size_t answer, bool reset_last)
+{
+    unsigned char bytes[16];
+    int connections = 0;
+    int listener;
+    int end;
+
+    choose_address();
+    listener = cji_default_net.listen(NULL, address.host, address.port);
+    assert_true(listener >= 0);
+    begin_member(member, 1, 2);
+    member->size = 8;
+    member->rounds = 1;
+    member->group->net.recv = counting_recv;
+    atomic_store(&answers, 0);
+    spawn_member(member);
+    for (;; connections++) {
+        end = cji_default_net.accept(NULL, listener,
+                                     cji_default_clock.now_ns(NULL) + SECOND);
+        if (end < 0)
+            break;
+        receive_bytes(end, bytes, 12);
+        assert_int_equal(bytes[0], 1);
+        if (connections < resets) {
+            reset(end);
+            continue;
+        }
+        fill(bytes + 8, 8, 0, 0);
+        memmove(bytes, bytes + 8, 8);
+        fill(bytes + 8, 8, 1, 0);
+        if (answer > 0)
+            assert_int_equal(send(end, bytes, answer, 0), answer);
+        if (!reset_last)
+            break;
+        /* What was sent is there before the reset. */
+        while (answer > 0 && atomic_load(&answers) == 0)
+            (void)sched_yield();
+        reset(end);
+    }
+    join_member(member);
+    if (end >= 0)
+        (void)close(end);
+    cji_default_net.close(NULL, listener);
+    return connections;
+}
+
+static void a_connection_lost_at_the_door_is_made_once_more(void **state)
+{
+    int before = open_descriptors();
+    struct member member;
+
+    (void)state;
+    assert_int_equal(play_resetting_rank_0(&member, 1, 16, false), 1);
+    expect_member_ok(&member);
+    assert_int_equal(play_resetting_rank_0(&member, 9, 0, true), 2);
+    assert_int_equal(member.status, CJ_PEER_GONE);
+    expect_text(member.group->error.message, "ECONNRESET");
+    free_group(member.group);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void one_that_was_answered_is_not(void **state)
+{
+    struct member member;
+
+    (void)state;
+    assert_int_equal(play_resetting_rank_0(&member, 0, 1, true), 1);
+    assert_int_equal(member.status, CJ_PEER_GONE);
+    free_group(member.group);
+}
+
+/* C1, of those that have never heard of ranks. */
+static void a_stray_client_is_described(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *part;
+    } strays[] = {
+        {"GET / HTTP/1.1\r\n\r\n", 18, "47 45 54 20, \"GET \""},
+        {"\x16\x03\x01\x02\x00\x01", 6, "16 03 01 02)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+        struct member coordinator;
+        int fd;
+
+        choose_address();
+        begin_member(&coordinator, 0, 3);
+        spawn_member(&coordinator);
+        /* A port scanner is gone at once, and does no harm. */
+        (void)close(connect_client(NULL, 0));
+        fd = connect_client(strays[i].bytes, strays[i].size);
+        join_member(&coordinator);
+        (void)close(fd);
+        assert_int_equal(coordinator.status, CJ_PROTOCOL);
+        expect_text(coordinator.group->error.message, "127.0.0.1:");
+        expect_text(coordinator.group->error.message, "a stray client");
+        expect_text(coordinator.group->error.message, strays[i].part);
+        free_group(coordinator.group);
+    }
+}
+
 /* While rank 0 waits for rank 1, which is silent, rank 2 goes. */
 static void leaving_is_noticed_while_others_are_silent(void **state)
 {
@@ -1229,6 +1375,9 @@ int main(void)
         cmocka_unit_test(leaving_before_the_rank_is_said_is_told),
         cmocka_unit_test(leaving_in_a_gather_is_told_with_the_rank),
         cmocka_unit_test(a_coordinator_that_leaves_is_told),
+        cmocka_unit_test(a_connection_lost_at_the_door_is_made_once_more),
+        cmocka_unit_test(one_that_was_answered_is_not),
+        cmocka_unit_test(a_stray_client_is_described),
         cmocka_unit_test(leaving_is_noticed_while_others_are_silent),
         cmocka_unit_test(leaving_is_noticed_of_a_rank_that_is_complete),
         cmocka_unit_test(leaving_is_noticed_of_a_rank_that_is_ahead),

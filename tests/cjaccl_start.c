@@ -6,7 +6,10 @@
 
 #include "cjaccl_ranks.h"
 
+#include "cjaccl/src/defaults.h"
+
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -567,11 +570,14 @@ static int lonely_connect(void *ctx, const char *host, uint16_t port,
 
 static void a_start_may_take_60_seconds_where_nothing_else_is_said(void **state)
 {
-    struct cj_clock clock = {.now_ns = lonely_now, .sleep = lonely_sleep};
-    struct cj_net net = {.connect = lonely_connect};
+    struct cj_clock clock = cji_default_clock;
+    struct cj_net net = cji_default_net;
     struct rank *rank = &ranks.rank[1];
 
     (void)state;
+    clock.now_ns = lonely_now;
+    clock.sleep = lonely_sleep;
+    net.connect = lonely_connect;
     ranks_init(&ranks, 2);
     lonely.now = 5 * RANKS_SECOND;
     rank->config.clock = &clock;
@@ -633,6 +639,46 @@ static void a_forked_child_does_no_harm(void **state)
     expect_nothing_left();
 }
 
+/* Rank 1's rank 0: a web server. */
+static void answer_as_a_web_server(struct rank *rank)
+{
+    static const char page[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    const struct cj_net *net = &cji_default_net;
+    const char *port = strrchr(rank->all->coordinator, ':') + 1;
+    int listener;
+    int end;
+
+    if (rank->number == 1) {
+        rank->status = cj_init(&rank->config, &rank->group, &rank->error);
+        return;
+    }
+    listener = net->listen(NULL, "127.0.0.1", (uint16_t)atoi(port));
+    end = net->accept(NULL, listener, INT64_MAX);
+    (void)net->send(NULL, end, page, sizeof page - 1, INT64_MAX);
+    /* It leaves when it has heard enough. */
+    while (net->alive(NULL, end) == 0)
+        (void)sched_yield();
+    net->close(NULL, end);
+    net->close(NULL, listener);
+}
+
+static void a_foreign_server_is_told_from_rank_0(void **state)
+{
+    (void)state;
+    for (int sockets = 0; sockets < 2; sockets++) {
+        ranks_init(&ranks, 2);
+        if (sockets)
+            ranks.rank[1].config.backend = CJ_BACKEND_SOCKETS;
+        ranks_run(&ranks, answer_as_a_web_server);
+        assert_int_equal(ranks.rank[1].status, CJ_PROTOCOL);
+        assert_int_equal(ranks.rank[1].error.peer, 0);
+        expect_text(ranks.rank[1].error.message, "127.0.0.1 port ");
+        expect_text(ranks.rank[1].error.message,
+                    "does not speak JACCL's side channel");
+        expect_nothing_left();
+    }
+}
+
 static void a_group_of_one_needs_no_device(void **state)
 {
     const struct cj_config config = {.rank = 0, .size = 1};
@@ -685,6 +731,7 @@ int main(void)
         cmocka_unit_test(a_library_without_the_optional_symbols_will_do),
         cmocka_unit_test(
             a_start_may_take_60_seconds_where_nothing_else_is_said),
+        cmocka_unit_test(a_foreign_server_is_told_from_rank_0),
         cmocka_unit_test(a_forked_child_does_no_harm),
         cmocka_unit_test(a_group_of_one_needs_no_device),
         cmocka_unit_test(every_number_has_words),

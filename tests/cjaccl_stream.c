@@ -359,7 +359,7 @@ static void expect_ring(struct member *member)
 {
     struct cj_info info;
 
-    cj_info(member->group, &info);
+    cj_group_info(member->group, &info);
     assert_true(info.ring);
     assert_true(info.sockets);
     assert_true(info.all_cjaccl);

@@ -4,7 +4,13 @@
 # hardware is needed and what should happen is known; with --real it is the
 # machine's, with a device that can talk to itself over RC.
 #
-# usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS
+# usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS [PART...]
+#
+#   PART   same, faults, findings, run, programs: only these. In a virtual
+#          machine without KVM each takes some minutes:
+#
+#     scripts/vm --time 900 -- env DEVICE_GID=1 sh tests/device.sh --real \
+#         build/plain/verbfault build/plain/tests/run same findings
 #
 # Exit 1 if a promise is broken. DEVICE_GID is the GID index for rdma-core's and
 # perftest's programs (default 0).
@@ -21,6 +27,8 @@ mock=$libraries/libverbfault.so
 helpers=$(cd "$(dirname "$0")" && pwd)/programs
 passage=$programs/run_passage
 gid=${DEVICE_GID-0}
+shift 2
+parts=${*:-same faults findings run programs}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -65,14 +73,23 @@ never() {
     if grep -qE -- "$2" out; then bad "$1: do not want /$2/ in:"; else good; fi
 }
 
+# part NAME: is it to run?
+part() {
+    case " $parts " in
+    *" $1 "*) return 0 ;;
+    esac
+    return 1
+}
+
 # ---- the same, with and without ---------------------------------------------
 
-while read -r mode count; do
-    through "$passage" "$mode" "$count"
-    want "$mode" 'whole$'
-    want "$mode" 'status 0$'
-    never "$mode" 'verbfault'
-done <<'MODES'
+part_same() {
+    while read -r mode count; do
+        through "$passage" "$mode" "$count"
+        want "$mode" 'whole$'
+        want "$mode" 'status 0$'
+        never "$mode" 'verbfault'
+    done <<'MODES'
 talk 200
 events 200
 extended 200
@@ -81,45 +98,48 @@ fork 100
 acks 1
 again 3000
 MODES
-through "$passage" by-name
-want 'a library that is opened by its name' '^success$'
-VERBFAULT_DEVICE_TRACE=named through "$passage" by-name
-if grep -q 'alloc_pd(context=1) = pd=1' named.r0; then good; else
-    bad 'its calls are seen'
-fi
+    through "$passage" by-name
+    want 'a library that is opened by its name' '^success$'
+    VERBFAULT_DEVICE_TRACE=named through "$passage" by-name
+    if grep -q 'alloc_pd(context=1) = pd=1' named.r0; then good; else
+        bad 'its calls are seen'
+    fi
 
-if [ $real = no ]; then
-    through "$passage" strangers 1 "$mock"
-    want 'handles that nobody saw made' '^10 whole$'
-    never 'are no mistakes' 'finding'
-    for mode in talk events extended again; do
-        VERBFAULT_TRACE=mock beneath "$passage" $mode 50
-        VERBFAULT_DEVICE_TRACE=device through "$passage" $mode 50
-        if [ -s mock.r0 ] && cmp -s mock.r0 device.r0; then good; else
-            diff mock.r0 device.r0 >out
-            bad "$mode: the trace is the mock's (<)"
-        fi
-    done
-fi
+    if [ $real = no ]; then
+        through "$passage" strangers 1 "$mock"
+        want 'handles that nobody saw made' '^10 whole$'
+        never 'are no mistakes' 'finding'
+        for mode in talk events extended again; do
+            VERBFAULT_TRACE=mock beneath "$passage" $mode 50
+            VERBFAULT_DEVICE_TRACE=device through "$passage" $mode 50
+            if [ -s mock.r0 ] && cmp -s mock.r0 device.r0; then good; else
+                diff mock.r0 device.r0 >out
+                bad "$mode: the trace is the mock's (<)"
+            fi
+        done
+    fi
+
+}
 
 # ---- faults ------------------------------------------------------------------
 
-# Each: a fault of either kind of verbs, and what the program says of it.
-while IFS='|' read -r fault says; do
-    for mode in talk extended; do
-        planned "$fault" "$passage" $mode 20
-        want "$mode, $fault" "$says"
-        never "$mode, $fault" 'finding|Segmentation'
-        [ $real = no ] || continue
-        mv out through
-        VERBFAULT_FAULTS="0 $fault" beneath "$passage" $mode 20
-        if cmp -s out through; then good; else
-            diff out through >both
-            mv both out
-            bad "$mode, $fault: not as over the mock (<)"
-        fi
-    done
-done <<'FAULTS'
+part_faults() {
+    # Each: a fault of either kind of verbs, and what the program says of it.
+    while IFS='|' read -r fault says; do
+        for mode in talk extended; do
+            planned "$fault" "$passage" $mode 20
+            want "$mode, $fault" "$says"
+            never "$mode, $fault" 'finding|Segmentation'
+            [ $real = no ] || continue
+            mv out through
+            VERBFAULT_FAULTS="0 $fault" beneath "$passage" $mode 20
+            if cmp -s out through; then good; else
+                diff out through >both
+                mv both out
+                bad "$mode, $fault: not as over the mock (<)"
+            fi
+        done
+    done <<'FAULTS'
 get_device_list 1 null ENOSYS|get_device_list: Function not impl
 open_device 1 null EACCES|open_device: Permission denied
 query_gid 1 errno EIO|query_gid: Input/output error
@@ -142,80 +162,88 @@ completion 5 unplug|transport retry counter exceeded
 post_send 5 unplug|transport retry counter exceeded
 post_send 5 exit|status 0
 FAULTS
-planned 'completion 5 delay 20' "$passage" events 20
-want 'a late completion wakes who sleeps' '20 whole'
-planned 'completion 5 unplug' "$passage" events 20
-want 'a cable that goes wakes who sleeps' 'retry counter exceeded'
-planned 'post_send 5 errno ENOMEM' "$passage" threads 20
-want 'a fault on a thread' 'post_send: Cannot allocate memory'
+    planned 'completion 5 delay 20' "$passage" events 20
+    want 'a late completion wakes who sleeps' '20 whole'
+    planned 'completion 5 unplug' "$passage" events 20
+    want 'a cable that goes wakes who sleeps' 'retry counter exceeded'
+    planned 'post_send 5 errno ENOMEM' "$passage" threads 20
+    want 'a fault on a thread' 'post_send: Cannot allocate memory'
+
+}
 
 # ---- findings ----------------------------------------------------------------
 
-# A real library may write over what it frees in a way that a program faults on
-# before the verb is reached: cq and qp are for the mock's.
-kinds='null-mr freed-mr pd-for-mr freed-pd freed-qp'
-[ $real = yes ] || kinds="$kinds freed-cq"
-for mistake in $kinds; do
-    case $mistake in
-    pd-for-mr) title=pd-not-mr ;;
-    *) title=$mistake ;;
-    esac
-    VERBFAULT_DEVICE_KEEP_GOING=0 through "$passage" $mistake
-    want "$mistake" "finding: r0: $title in "
-    want "$mistake ends it" 'status 99'
-done
-through "$passage" freed-mr
-want 'a freed handle is not passed on' '^freed-mr: Invalid argument$'
+part_findings() {
+    # A real library may write over what it frees in a way that a program faults on
+    # before the verb is reached: cq and qp are for the mock's.
+    kinds='null-mr freed-mr pd-for-mr freed-pd freed-qp'
+    [ $real = yes ] || kinds="$kinds freed-cq"
+    for mistake in $kinds; do
+        case $mistake in
+        pd-for-mr) title=pd-not-mr ;;
+        *) title=$mistake ;;
+        esac
+        VERBFAULT_DEVICE_KEEP_GOING=0 through "$passage" $mistake
+        want "$mistake" "finding: r0: $title in "
+        want "$mistake ends it" 'status 99'
+    done
+    through "$passage" freed-mr
+    want 'a freed handle is not passed on' '^freed-mr: Invalid argument$'
+
+}
 
 # ---- verbfault run --device --------------------------------------------------
 
 run() {
     beneath "$verbfault" run --device "$@"
 }
-run -- "$passage" talk 20
-want 'a run' '^\[0\] 20 whole$'
-want 'that is fine' 'status 0'
-never 'of which nothing is said' 'verbfault run'
-cat >mr.scn <<'SCENARIO'
+part_run() {
+    run -- "$passage" talk 20
+    want 'a run' '^\[0\] 20 whole$'
+    want 'that is fine' 'status 0'
+    never 'of which nothing is said' 'verbfault run'
+    cat >mr.scn <<'SCENARIO'
 profile thunderbolt
 device 0 rdma_en2 used_mr=64
 fault 0 reg_mr 1 null ENOMEM
 fault 0 alloc 1 null ENOMEM
 run init
 SCENARIO
-run --scenario mr.scn -- "$passage" talk 20
-want 'a fault of a scenario' '^\[0\] ibv_reg_mr: Cannot allocate memory'
-want 'took effect' 'as planned: fault 0 reg_mr 1 null'
-want 'what is left aside is said in one line' \
-    '^mr.scn: note: .*: profile, device, fault alloc, run$'
-printf 'fault 0 reg_mr 9 null ENOMEM\n' >late.scn
-run --scenario late.scn -- "$passage" talk 20
-want 'a fault that was not reached' 'never reached: fault 0 reg_mr 9 null'
-printf 'fault 1 reg_mr 1 null ENOMEM\n' >other.scn
-run --scenario other.scn -- "$passage" talk 20
-want 'a fault of nobody' '^other.scn:1:1: this is about rank 1, and there is 1$'
-want 'is bad input' 'status 2'
-run --profile rxe -- "$passage" talk 20
-want 'no profile for real devices' 'profile is for the mock'
-run -- "$passage" null-mr
-want 'a finding' '^r0: crash: null-mr in dereg_mr$'
-want 'with its calls' 'dereg_mr\(mr=NULL\)'
-want 'ends in 1' 'status 1'
-run --leaks -n 2 -- "$passage" null-mr
-want 'of each rank' '^r1: crash: null-mr in dereg_mr$'
-run --leaks -- "$passage" talk 20
-never 'no leak' 'leak'
-run -- "$passage" fork 20
-want 'a child enters anew' '60 whole'
-run --trace trace -- "$passage" talk 5
-if [ "$(grep -c '^r0 #[0-9]* post_send' trace)" = 5 ]; then good; else
-    bad 'a trace'
-fi
-run -- true
-want 'a program without verbs' 'note: rank 0 never called a verb'
-# shellcheck disable=SC2016
-MLX_RANK=7 run -- sh -c 'echo "$MLX_RANK/$VERBFAULT_RANK"'
-want "a launcher's variables" '^\[0\] 7/0$'
+    run --scenario mr.scn -- "$passage" talk 20
+    want 'a fault of a scenario' '^\[0\] ibv_reg_mr: Cannot allocate memory'
+    want 'took effect' 'as planned: fault 0 reg_mr 1 null'
+    want 'what is left aside is said in one line' \
+        '^mr.scn: note: .*: profile, device, fault alloc, run$'
+    printf 'fault 0 reg_mr 9 null ENOMEM\n' >late.scn
+    run --scenario late.scn -- "$passage" talk 20
+    want 'a fault that was not reached' 'never reached: fault 0 reg_mr 9 null'
+    printf 'fault 1 reg_mr 1 null ENOMEM\n' >other.scn
+    run --scenario other.scn -- "$passage" talk 20
+    want 'a fault of nobody' '^other.scn:1:1: this is about rank 1, and there is 1$'
+    want 'is bad input' 'status 2'
+    run --profile rxe -- "$passage" talk 20
+    want 'no profile for real devices' 'profile is for the mock'
+    run -- "$passage" null-mr
+    want 'a finding' '^r0: crash: null-mr in dereg_mr$'
+    want 'with its calls' 'dereg_mr\(mr=NULL\)'
+    want 'ends in 1' 'status 1'
+    run --leaks -n 2 -- "$passage" null-mr
+    want 'of each rank' '^r1: crash: null-mr in dereg_mr$'
+    run --leaks -- "$passage" talk 20
+    never 'no leak' 'leak'
+    run -- "$passage" fork 20
+    want 'a child enters anew' '60 whole'
+    run --trace trace -- "$passage" talk 5
+    if [ "$(grep -c '^r0 #[0-9]* post_send' trace)" = 5 ]; then good; else
+        bad 'a trace'
+    fi
+    run -- true
+    want 'a program without verbs' 'note: rank 0 never called a verb'
+    # shellcheck disable=SC2016
+    MLX_RANK=7 run -- sh -c 'echo "$MLX_RANK/$VERBFAULT_RANK"'
+    want "a launcher's variables" '^\[0\] 7/0$'
+
+}
 
 # ---- programs that nobody here wrote -----------------------------------------
 
@@ -258,45 +286,51 @@ perftest() {
     shift
     pair "$*" "$1" "$pattern" "$* -F -x $gid -p @" "$* -F -x $gid -p @ 127.0.0.1"
 }
-if command -v ibv_devinfo >/dev/null; then
-    beneath ibv_devices && mv out alone
-    through ibv_devices
-    if cmp -s alone out; then good; else bad 'ibv_devices'; fi
-    beneath ibv_devinfo -v && mv out alone
-    through ibv_devinfo -v
-    if cmp -s alone out; then good; else bad 'ibv_devinfo -v'; fi
-else
-    skip 'ibv_devinfo: not installed'
-fi
-for events in '' -e; do
-    for service in rc uc ud srq; do
-        pingpong ibv_${service}_pingpong -c ${events:+-e}
-    done
-done
-# All sizes: nothing is lost, or it would not end.
-rounds=100
-[ $real = no ] || rounds=10
-perftest ' 8388608 ' ib_send_bw -a -n $rounds
-[ $real = yes ] || perftest ' 8388608 ' ib_send_bw -c UC -a -n $rounds
-perftest ' 2 ' ib_write_lat -n 200
-perftest ' 8 ' ib_atomic_bw -n 500
-perftest ' 65536 ' ib_send_bw -e -n 100
-perftest ' 65536 ' ib_read_bw -n 100
-perftest ' 65536 ' ib_write_bw -q 4 -n 100
-
-# cjaccl opens the library itself.
-if [ $real = no ] && [ -x "$programs/run_operations_cjaccl" ]; then
-    timeout 120 "$verbfault" run -n 2 --profile thunderbolt -- sh -c \
-        "'$verbfault' run --device --trace '$scratch/cjaccl.{rank}' -- \
-        '$programs/run_operations_cjaccl' -q" >out 2>&1
-    echo "status $?" >>out
-    want 'cjaccl' 'status 0'
-    if grep -q 'post_send' cjaccl.0 && grep -q 'post_send' cjaccl.1; then
-        good
+part_programs() {
+    if command -v ibv_devinfo >/dev/null; then
+        beneath ibv_devices && mv out alone
+        through ibv_devices
+        if cmp -s alone out; then good; else bad 'ibv_devices'; fi
+        beneath ibv_devinfo -v && mv out alone
+        through ibv_devinfo -v
+        if cmp -s alone out; then good; else bad 'ibv_devinfo -v'; fi
     else
-        bad 'cjaccl goes through the passage'
+        skip 'ibv_devinfo: not installed'
     fi
-fi
+    for events in '' -e; do
+        for service in rc uc ud srq; do
+            pingpong ibv_${service}_pingpong -c ${events:+-e}
+        done
+    done
+    # All sizes: nothing is lost, or it would not end.
+    rounds=100
+    [ $real = no ] || rounds=10
+    perftest ' 8388608 ' ib_send_bw -a -n $rounds
+    [ $real = yes ] || perftest ' 8388608 ' ib_send_bw -c UC -a -n $rounds
+    perftest ' 2 ' ib_write_lat -n 200
+    perftest ' 8 ' ib_atomic_bw -n 500
+    perftest ' 65536 ' ib_send_bw -e -n 100
+    perftest ' 65536 ' ib_read_bw -n 100
+    perftest ' 65536 ' ib_write_bw -q 4 -n 100
 
+    # cjaccl opens the library itself.
+    if [ $real = no ] && [ -x "$programs/run_operations_cjaccl" ]; then
+        timeout 120 "$verbfault" run -n 2 --profile thunderbolt -- sh -c \
+            "'$verbfault' run --device --trace '$scratch/cjaccl.{rank}' -- \
+            '$programs/run_operations_cjaccl' -q" >out 2>&1
+        echo "status $?" >>out
+        want 'cjaccl' 'status 0'
+        if grep -q 'post_send' cjaccl.0 && grep -q 'post_send' cjaccl.1; then
+            good
+        else
+            bad 'cjaccl goes through the passage'
+        fi
+    fi
+
+}
+
+for part in same faults findings run programs; do
+    ! part $part || part_$part
+done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -343,6 +343,29 @@ static void an_event_of_what_has_gone_is_not_told(void **state)
     pair_end();
 }
 
+/* An event that no device made, with a handle of another kind in it. */
+static void an_event_of_the_wrong_kind_spoils_no_handle(void **state)
+{
+    static const enum ibv_event_type types[] = {
+        IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_LIMIT_REACHED, IBV_EVENT_QP_FATAL};
+    struct ibv_async_event event;
+    struct ibv_mr before;
+
+    pair_open(state, &usual);
+    before = *a.mr;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        unsigned char past[128], *end = (unsigned char *)a.mr;
+
+        memcpy(past, end, sizeof(past));
+        event.event_type = types[i];
+        event.element.cq = (struct ibv_cq *)a.mr;
+        ibv_ack_async_event(&event);
+        assert_memory_equal(end, past, sizeof(past));
+    }
+    assert_memory_equal(a.mr, &before, sizeof(before));
+    pair_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +384,7 @@ int main(void)
         BOTH(a_cable_that_goes_is_told_at_both_ends),
         EACH(a_queue_that_overflows_is_told_for_each_loss),
         EACH(an_event_of_what_has_gone_is_not_told),
+        EACH(an_event_of_the_wrong_kind_spoils_no_handle),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

@@ -410,6 +410,22 @@ static void inline_data_is_taken_when_it_is_set(void **state)
     assert_int_equal(got.wr[0].num_sge, 0);
 }
 
+/* The program's memory may be gone by then: the contract asks nobody. */
+static void inline_data_is_the_library_s_own(void **state)
+{
+    struct ibv_qp_ex *qp = builders(IBV_QPT_UC);
+    char bytes[] = "abc";
+
+    (void)state;
+    ibv_wr_start(qp);
+    ibv_wr_send(qp);
+    ibv_wr_set_inline_data(qp, bytes, sizeof(bytes));
+    stage.memory_dead = true;
+    assert_int_equal(ibv_wr_complete(qp), 0);
+    NOTHING_FOUND();
+    stage.memory_dead = false;
+}
+
 static void a_datagram_has_its_address(void **state)
 {
     struct ibv_qp_ex *qp = builders(IBV_QPT_UD);
@@ -707,6 +723,7 @@ int main(void)
         TEST(a_chain_is_one_post),
         TEST(every_operation_becomes_its_request),
         TEST(inline_data_is_taken_when_it_is_set),
+        TEST(inline_data_is_the_library_s_own),
         TEST(a_datagram_has_its_address),
         TEST(what_was_given_up_is_not_posted),
         TEST(a_chain_too_long_is_an_overflow),

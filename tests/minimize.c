@@ -92,7 +92,7 @@ static bool shaped(void *context, const struct scn *s)
     scn_topology(s, &ranks, &topology, &wires);
     for (int i = 0; i < s->count; i++) {
         const struct scn_statement *at = &s->statements[i];
-        if ((at->kind == SCN_ORDER && at->u.seed > 10) ||
+        if ((at->kind == SCN_ORDER && at->u.order.seed > 10) ||
             (at->kind == SCN_DEVICE && at->u.device.used_mr > 1))
             return ranks > 2 || topology == SCN_RING;
     }
@@ -264,6 +264,30 @@ static bool either(void *context, const struct scn *s)
     return large_sum(context, s) || late_region(context, s);
 }
 
+/* Its third byte must be there and let a rank go some way. */
+static bool goes_far(void *context, const struct scn *s)
+{
+    (void)context;
+    for (int i = 0; i < s->count; i++)
+        if (s->statements[i].kind == SCN_ORDER &&
+            s->statements[i].u.order.count > 2 &&
+            s->statements[i].u.order.bytes[2] > 9)
+            return true;
+    return false;
+}
+
+static void an_order_becomes_short_and_low(void **state)
+{
+    static const unsigned char least[] = {0, 0, 10};
+    struct minimize how = {.holds = goes_far};
+    (void)state;
+    must_parse("order bytes ffeeddcc bbaa99\nstray\nrun init");
+    assert_true(scn_minimize(&scenario, &how) > 0);
+    assert_int_equal(scenario.count, 1);
+    assert_int_equal(scenario.statements[0].u.order.count, 3);
+    assert_memory_equal(scenario.statements[0].u.order.bytes, least, 3);
+}
+
 static bool remembers(void *context, const struct scn *s)
 {
     scn_print(s, tried[tries], sizeof tried[tries]);
@@ -339,6 +363,7 @@ int main(void)
         cmocka_unit_test(different_ways_to_the_same_end_in_the_same_text),
         cmocka_unit_test(fewer_ranks_move_or_drop_what_names_them),
         cmocka_unit_test(a_limit_becomes_a_fault_of_the_call_it_fails),
+        cmocka_unit_test(an_order_becomes_short_and_low),
         cmocka_unit_test(no_trial_is_made_twice),
         cmocka_unit_test(what_does_not_hold_stays_as_it_is),
         cmocka_unit_test(a_stopped_search_leaves_what_it_has),

@@ -111,6 +111,49 @@ static void foreign_handles_are_fatal(void **state)
     host_drop(&a);
 }
 
+static void handles_of_another_process_are_fatal(void **state)
+{
+    struct ibv_qp_init_attr attr = {.send_cq = NULL, .qp_type = IBV_QPT_UC};
+
+    (void)state;
+    two_hosts(&vf_profile_thunderbolt, &a, &b);
+    attr.send_cq = attr.recv_cq = b.cq;
+    FATAL("foreign-cq in create_qp", ibv_create_qp(a.pd, &attr));
+    host_end(&a);
+    host_end(&b);
+    assert_int_equal(vf_machine_leaks(stage.world, 1), 0);
+}
+
+/* The kernel looks for a handle's number among those of the same context. */
+static void handles_of_another_context_are_refused(void **state)
+{
+    struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_UC};
+    struct ibv_context *other;
+    struct ibv_comp_channel *channel;
+    struct ibv_pd *pd;
+
+    (void)state;
+    open_one();
+    other = ibv_open_device(a.context->device);
+    assert_non_null(other);
+    pd = ibv_alloc_pd(other);
+    channel = ibv_create_comp_channel(other);
+    attr.send_cq = attr.recv_cq = a.cq;
+    errno = 0;
+    assert_null(ibv_create_qp(pd, &attr));
+    assert_int_equal(errno, EINVAL);
+    FOUND("wrong-context in create_qp");
+    assert_null(ibv_create_cq(a.context, 4, NULL, channel, 0));
+    FOUND("wrong-context in create_cq");
+    assert_int_equal(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0),
+                     IBV_REREG_MR_ERR_CMD);
+    FOUND("wrong-context in rereg_mr");
+    assert_int_equal(ibv_destroy_comp_channel(channel), 0);
+    assert_int_equal(ibv_dealloc_pd(pd), 0);
+    assert_int_equal(ibv_close_device(other), 0);
+    host_end(&a);
+}
+
 static void handles_of_the_wrong_kind_are_fatal(void **state)
 {
     (void)state;
@@ -946,6 +989,8 @@ int main(void)
         TEST(null_handles_are_fatal),
         TEST(freed_handles_are_fatal),
         TEST(foreign_handles_are_fatal),
+        TEST(handles_of_another_process_are_fatal),
+        TEST(handles_of_another_context_are_refused),
         TEST(handles_of_the_wrong_kind_are_fatal),
         TEST(handles_of_a_closed_context_are_fatal),
         TEST(planned_failures_do_not_excuse_the_call),

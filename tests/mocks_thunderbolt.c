@@ -585,6 +585,8 @@ static void regions_must_be_page_aligned(void **state)
     errno = 0;
     assert_null(ibv_reg_mr(a.pd, a.memory + 64, 4096, ALL_ACCESS));
     assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(stage.text, "= NULL EINVAL (the address must be "
+                                       "page aligned)\n"));
     NOTHING_FOUND();
     host_drop(&a);
 }

@@ -225,13 +225,13 @@ static void a_crossing_takes_from_both(void **state)
         s->u.fault.verb = VF_VERB_reg_mr;
         s->u.fault.nth = 99999;
         s->u.fault.effect = VF_EFFECT_EXIT;
-        scn_add(&other, SCN_ORDER)->u.seed = 77;
+        scn_add(&other, SCN_ORDER)->u.order.seed = 77;
         scn_cross(&child, &scenario, &other, &random);
         assert_int_equal(scn_check(&child, &error), 0);
         for (int k = 0; k < child.count; k++) {
             s = &child.statements[k];
             fault |= s->kind == SCN_FAULT && s->u.fault.nth == 99999;
-            order |= s->kind == SCN_ORDER && s->u.seed == 77;
+            order |= s->kind == SCN_ORDER && s->u.order.seed == 77;
         }
         both += fault && order;
     }

@@ -132,6 +132,12 @@ static const struct golden {
      "only one statement of this kind is possible (line 1)"},
     {"order 0\n\norder 4294967296", 3, 7,
      "expected a seed from 0 to 4294967295"},
+    {"order 1 2", 1, 9, "nothing comes behind a seed"},
+    {"order bytes", 1, 7, "expected bytes behind `bytes`"},
+    {"order bytes 0a f", 1, 16, "a byte has two hexadecimal digits"},
+    {"order bytes 0a0g", 1, 16, "not a hexadecimal digit"},
+    {"order bytes 00\norder 0", 2, 1,
+     "only one statement of this kind is possible (line 1)"},
     {"run init\nrun all_sum int8 4194305", 2, 18,
      "count out of range: from 0 to 4194304"},
     {"run barrier", 1, 5, "there is no group; `run init` makes one"},
@@ -286,6 +292,13 @@ static void too_much_is_refused(void **state)
     strcat(text, "stray\n");
     assert_int_equal(parse(text, &error), -1);
     assert_int_equal(error.line, 167);
+    strcpy(text, "order bytes ");
+    for (int i = 0; i < SCN_ORDER_MAX; i++)
+        strcat(text, "1f");
+    assert_int_equal(parse(text, &error), 0);
+    strcat(text, "1f");
+    assert_int_equal(parse(text, &error), -1);
+    assert_string_equal(error.message, "an order has at most 128 bytes");
     free(text);
 }
 

@@ -96,6 +96,14 @@ static void every_statement_has_one_spelling(void **state)
         "run finalize\nexpect a.b-1 hang \"a # b\"\n");
 }
 
+static void an_order_is_a_seed_or_bytes(void **state)
+{
+    (void)state;
+    must_print("order 007\n", "order 7\n");
+    must_print("order  bytes 0A 0b0c0d 0e0f # so\n",
+               "order bytes 0a0b0c0d 0e0f  # so\n");
+}
+
 static void a_small_room_is_not_overrun(void **state)
 {
     char small[10];
@@ -147,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_keeps_its_comments),
         cmocka_unit_test(every_statement_has_one_spelling),
+        cmocka_unit_test(an_order_is_a_seed_or_bytes),
         cmocka_unit_test(a_small_room_is_not_overrun),
         cmocka_unit_test(a_printed_line_is_never_too_long),
         cmocka_unit_test(any_scenario_survives_print_and_parse),

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include <infiniband/verbs.h>
+
 #include "sim/mutate.h"
 #include "sim/run.h"
 
@@ -64,6 +66,48 @@ static void with_init(int (*init)(struct sim_rank *, void **,
 }
 
 static const char *const plain = "run init\n";
+
+/* ---- order --------------------------------------------------------------- */
+
+static char turns[64];
+
+static int tell_turns(struct sim_rank *rank, void **group,
+                      struct sim_failure *failure)
+{
+    (void)group;
+    (void)failure;
+    for (int i = 0; i < 3; i++) {
+        size_t told = strlen(turns);
+        turns[told] = (char)('0' + sim_rank_number(rank));
+        turns[told + 1] = '\0';
+        ibv_free_device_list(ibv_get_device_list(NULL));
+    }
+    return 0;
+}
+
+static const char *turns_of(const char *text)
+{
+    turns[0] = '\0';
+    with_init(tell_turns, text);
+    return turns;
+}
+
+/* Both ranks take a byte to come to their start, where they meet. */
+static void an_order_in_bytes_is_followed(void **state)
+{
+    (void)state;
+    assert_string_equal(turns_of(plain), "000111");
+    assert_string_equal(turns_of("order bytes 0001\nrun init\n"), "000111");
+    /* 1 before its first call; 0 before its second; then in turn. */
+    assert_string_equal(turns_of("order bytes 0001 01 08\nrun init\n"),
+                        "101100");
+    /* 1 after three calls; whoever can where 5 is asked for and is not. */
+    assert_string_equal(turns_of("order bytes 0001 19 f8\nrun init\n"),
+                        "110001");
+    assert_string_equal(turns_of("order bytes 0001 fd 00\nrun init\n"),
+                        "111000");
+    assert_string_equal(result.rank[0].title, "");
+}
 
 /* ---- time -----------------------------------------------------------------
  */
@@ -694,6 +738,7 @@ int main(void)
         cmocka_unit_test(memory_is_the_same_whatever_ran_before),
         cmocka_unit_test(data_in_the_wrong_place_is_seen),
         cmocka_unit_test(the_last_operations_data_is_seen),
+        cmocka_unit_test(an_order_in_bytes_is_followed),
         cmocka_unit_test(the_same_scenario_gives_the_same_trace),
         cmocka_unit_test(a_fault_nobody_foresaw_is_a_crash_of_its_rank),
         cmocka_unit_test(a_loop_without_calls_is_a_spin),

@@ -56,6 +56,12 @@ expect 'a bad scenario' 2 '^bad.scn:1:5: ' "$verbfault" sweep bad.scn
 expect 'no such verb' 2 'no such word: "regmr"' \
     "$verbfault" sweep --verbs reg_mr,regmr
 expect 'no such rank' 2 'no such word: "9"' "$verbfault" sweep --ranks 9
+printf '%s\n' 'device * rdma_en2' >still.scn
+expect 'a scenario that runs nothing is told' 0 \
+    '^still.scn: nothing runs in it, so no call can fail' \
+    "$verbfault" sweep --subject cjaccl still.scn
+expect 'no point at all is no success' 2 'nothing that can go wrong' \
+    "$verbfault" sweep --subject cjaccl --verbs create_ah start.scn
 expect 'no such depth' 2 'from 1 to 2' "$verbfault" sweep --depth 3
 expect 'no such shard' 2 'K/N' "$verbfault" sweep --shard 3/2
 expect 'no such preset' 2 'no preset "slow"' "$verbfault" sweep --preset slow
@@ -84,9 +90,9 @@ expect 'without a scenario there is one' 0 '^== cjaccl, 2 ranks mesh' \
     "$verbfault" sweep --subject cjaccl
 expect 'a scenario with a fault is said to have one' 0 \
     'ends so without any fault: crash: null-mr' \
-    "$verbfault" sweep $legacy --verbs create_cq faulty.scn
-expect 'the call that has a fault gets no other' 0 '0 runs$' sh -c \
-    "'$verbfault' sweep $legacy --verbs reg_mr --ranks 0 faulty.scn"
+    "$verbfault" sweep $legacy --verbs dereg_mr faulty.scn
+expect 'the call that has a fault gets no other' 2 'nothing that can go wrong' \
+    "$verbfault" sweep $legacy --verbs reg_mr --ranks 0 faulty.scn
 expect 'a preset' 0 '^== cjaccl, 3 ranks mesh' \
     "$verbfault" sweep --subject cjaccl --preset quick --verbs create_qp
 "$verbfault" sweep --subject cjaccl --verbs create_qp >out 2>errors

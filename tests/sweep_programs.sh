@@ -55,6 +55,38 @@ check 'no more points than wanted' \
 check 'a rank that stops hangs' \
     grep -qE '^ +1  hang +still runs when the time is over$' out
 
+# A shell tells of a signal by its status.
+"$verbfault" sweep -n 1 --verbs dealloc_pd --once -- \
+    sh -c '"$1"; exit 134' - "$careless" >out 2>errors
+check 'a signal behind a shell is a crash' \
+    grep -q 'crash  *exit 134: behind a shell, ended by SIGABRT$' out
+check 'what the clean run showed, too, is marked' \
+    grep -q '^  *without any fault, too' out
+"$verbfault" sweep -n 1 --verbs alloc_pd --once -- "$careless" >out 2>errors
+check 'what it did not is not' sh -c '! grep -q "without any fault" out'
+
+# Rank 1 fails, rank 0 has the last word.
+cat >talk <<'END'
+if [ $VERBFAULT_RANK = 1 ]; then
+    "$2"
+    status=$?
+    echo "the one that failed: $status"
+    : >"$1/done"
+    exit $status
+fi
+until [ -e "$1/done" ]; do sleep 0.02; done
+echo 'the other one'
+END
+"$verbfault" sweep -n 2 --ranks 1 --verbs open_device --once -- \
+    sh talk '{scratch}' "$careless" >out 2>errors
+check 'the message is that of the rank that failed' \
+    grep -q '^  *\[1\] the one that failed: 4$' out
+
+"$verbfault" sweep -n 1 --verbs create_ah -- "$careless" >out 2>&1
+code=$?
+check 'no call to fail is exit 2' [ $code = 2 ]
+check 'and says so' grep -q 'there is no call to fail' out
+
 # {scratch} is empty each time: a program that fills it would fail.
 "$verbfault" sweep -n 1 --verbs dealloc_pd --once -- \
     sh -c 'mkdir "$1/d" && exec "$2"' - '{scratch}' "$careless" >out 2>errors

@@ -10,7 +10,7 @@
  *
  *   start_up            median of some starts, of the slowest rank but rank 0,
  *                       which waits for the others
- *   memory, regions...  what cj_info() tells of rank 0
+ *   memory, regions...  what cj_group_info() tells of rank 0
  *   OPERATION_BYTES     median time of one call. BYTES is the larger of what
  *                       goes in and what comes out. send_recv is one way
  *
@@ -225,7 +225,7 @@ static void print_start(const struct bench *bench, double start_us)
 {
     struct cj_info info;
 
-    cj_info(bench->group, &info);
+    cj_group_info(bench->group, &info);
     if (bench->rank != 0)
         return;
     (void)printf("ranks %d ranks\n", bench->size);

@@ -60,20 +60,6 @@ static void write_card(const struct cj_group *group,
                        group->error.message);
 }
 
-/* A peer's text goes into messages: it is cut, and printable. */
-static void tame(struct cji_card *card)
-{
-    size_t last = sizeof card->message - 1;
-
-    for (size_t i = 0; i < last && card->message[i] != '\0'; i++) {
-        unsigned char byte = (unsigned char)card->message[i];
-
-        if (byte < 0x20 || byte == 0x7f)
-            card->message[i] = '?';
-    }
-    card->message[last] = '\0';
-}
-
 static int disagree(struct cj_group *group, int rank, const char *what,
                     int theirs, int mine)
 {
@@ -128,7 +114,7 @@ int cji_cards_exchange(struct cj_group *group, const struct cj_config *config,
     group->step = CJ_STEP_START_BARRIER;
     status = cji_side_gather(group, &mine, cards->of, sizeof mine);
     for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
-        tame(&cards->of[rank]);
+        cji_tame(cards->of[rank].message, sizeof cards->of[rank].message);
         status = check_card(group, rank, &mine, &cards->of[rank]);
     }
     return status;

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "error.h"
+#include "notice.h"
 #include "side.h"
 #include "transport.h"
 
@@ -127,6 +128,7 @@ static int poll_link(struct cj_group *group, struct cji_link *link)
     }
     if (cji_receives_look(group, link) != CJ_OK)
         return group->error.code;
+    group->progress += (uint64_t)n;
     return n;
 }
 
@@ -181,25 +183,79 @@ static int fail_timeout(struct cj_group *group,
                     "%s: not finished within %.3g s", step, seconds);
 }
 
-/* How a wait is going; `gone` is a peer that has closed its connection. */
+/* Whether the operation has something to get from, or to give to that rank. */
+static bool needs(const struct cji_operation *operation, int rank)
+{
+    for (int i = 0; i < operation->flow_count; i++) {
+        const struct cji_flow *flow = &operation->flows[i];
+
+        for (int k = 0; k < flow->link_count; k++) {
+            const struct cji_link *link = flow->links[k];
+            size_t done =
+                flow->receives ? flow->arrived : link->traffic.flow_done;
+
+            if (link->peer == rank && done < flow->messages)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A rank without which this cannot go on, or -1. One that left is such a rank
+ * where it was to do the same collective, or where it is the other end of a
+ * send or a recv. */
+static int find_gone(struct cj_group *group,
+                     const struct cji_operation *operation)
+{
+    if (!group->has_notices)
+        return cji_side_gone(group);
+    cji_notices_read(group);
+    if (group->failed >= 0 ||
+        (group->step != CJ_STEP_SEND && group->step != CJ_STEP_RECV))
+        return cji_notices_gone(group);
+    for (int i = 0; group->departures > 0 && i < group->link_count; i++) {
+        int peer = group->links[i].peer;
+
+        if (group->presence[peer] == CJI_LEFT && needs(operation, peer))
+            return peer;
+    }
+    return -1;
+}
+
+/* How a wait is going; `gone` is a rank that was found to be gone. */
 struct watch {
     int gone;
     int64_t until;
 };
 
+/* The deadline is one without progress. What there was since it was set is
+ * noticed here, so that work that goes well costs no look at the clock. */
+static void renew_deadline(struct cj_group *group, struct watch *watch)
+{
+    if (group->progress == group->progress_met)
+        return;
+    cji_begin(group, group->step, group->timeout);
+    group->progress_met = group->progress;
+    watch->until = group->deadline;
+}
+
 /* Looks at the clock, the ports and the connections: false when the time is
  * over or a port is down. */
-static bool look_around(struct cj_group *group, struct watch *watch)
+static bool look_around(struct cj_group *group,
+                        const struct cji_operation *operation,
+                        struct watch *watch)
 {
-    int64_t now = group->clock.now_ns(group->clock.ctx);
+    int64_t now;
 
+    renew_deadline(group, watch);
+    now = group->clock.now_ns(group->clock.ctx);
     if (now >= watch->until)
         return false;
     if (watch->gone >= 0)
         return true;
     if (group->device_count > 0 && cji_ports_check(group, now) != CJ_OK)
         return false;
-    watch->gone = cji_side_gone(group);
+    watch->gone = find_gone(group, operation);
     if (watch->gone >= 0 && watch->until - now > FAREWELL_NS)
         watch->until = now + FAREWELL_NS;
     return true;
@@ -220,8 +276,10 @@ static int poll_at_last(struct cj_group *group,
     n = poll_all(group);
     if (n != 0)
         return n < 0 ? n : CJ_OK;
-    return watch->gone < 0 ? fail_timeout(group, operation)
-                           : cji_side_fail_gone(group, watch->gone, 0);
+    if (watch->gone < 0)
+        return fail_timeout(group, operation);
+    return group->has_notices ? cji_notices_fail(group, watch->gone)
+                              : cji_side_fail_gone(group, watch->gone, 0);
 }
 
 /*
@@ -243,8 +301,10 @@ static int prepare_to_wait(struct cj_group *group, struct watch *watch)
         if (status != CJ_OK)
             return status;
     }
-    if (group->deadline == CJI_LATER)
+    if (group->deadline == CJI_LATER) {
         cji_begin(group, group->step, group->timeout);
+        group->progress_met = group->progress;
+    }
     watch->until = group->deadline;
     return CJ_OK;
 }
@@ -271,7 +331,7 @@ int cji_await_completion(struct cj_group *group,
             return group->error.code;
         if (!idle(group, watch.until, round))
             continue;
-        if (!look_around(group, &watch))
+        if (!look_around(group, operation, &watch))
             return poll_at_last(group, operation, &watch);
     }
 }

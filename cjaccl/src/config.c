@@ -98,11 +98,24 @@ static int check_choices(const struct cj_config *config, struct cj_error *error)
     return CJ_OK;
 }
 
+/* What is never called may lack what it likes. */
+static bool has_rdma(const struct cj_config *config)
+{
+    return config->size > 1 && config->backend == CJ_BACKEND_RDMA;
+}
+
+static bool has_connections(const struct cj_config *config)
+{
+    return config->size > 1 &&
+           (config->gather == NULL || config->backend == CJ_BACKEND_SOCKETS ||
+            config->fallback == CJ_FALLBACK_SOCKETS);
+}
+
 static int check_verbs(const struct cj_config *config, struct cj_error *error)
 {
     const struct cj_verbs *verbs = config->verbs;
 
-    if (verbs == NULL)
+    if (verbs == NULL || !has_rdma(config))
         return CJ_OK;
     if (verbs->get_device_list == NULL || verbs->free_device_list == NULL ||
         verbs->get_device_name == NULL || verbs->open_device == NULL ||
@@ -115,6 +128,32 @@ static int check_verbs(const struct cj_config *config, struct cj_error *error)
         return invalid(error, config,
                        "has a table of verbs that lacks one other than "
                        "query_device and query_qp");
+    return CJ_OK;
+}
+
+static int check_hooks(const struct cj_config *config, struct cj_error *error)
+{
+    const struct cj_library *library = config->library;
+    const struct cj_clock *clock = config->clock;
+    const struct cj_allocator *allocator = config->allocator;
+    const struct cj_net *net = config->net;
+
+    if (library != NULL && has_rdma(config) && config->verbs == NULL &&
+        (library->open == NULL || library->symbol == NULL ||
+         library->close == NULL))
+        return invalid(error, config, "has a library that lacks a function");
+    if (clock != NULL &&
+        (clock->now_ns == NULL || clock->sleep == NULL || clock->idle == NULL))
+        return invalid(error, config, "has a clock that lacks a function");
+    if (allocator != NULL &&
+        (allocator->alloc == NULL || allocator->free == NULL))
+        return invalid(error, config, "has an allocator that lacks a function");
+    if (net != NULL && has_connections(config) &&
+        (net->listen == NULL || net->accept == NULL || net->connect == NULL ||
+         net->send == NULL || net->recv == NULL || net->wait == NULL ||
+         net->close == NULL || net->alive == NULL || net->peer_name == NULL))
+        return invalid(error, config,
+                       "has a net that lacks a function other than local_name");
     return CJ_OK;
 }
 
@@ -172,5 +211,7 @@ int cji_config_check(const struct cj_config *config,
         status = check_coordinator(config, address, error);
     if (status == CJ_OK)
         status = check_verbs(config, error);
+    if (status == CJ_OK)
+        status = check_hooks(config, error);
     return status;
 }

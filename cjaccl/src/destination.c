@@ -131,11 +131,44 @@ static int fail_length(struct cj_group *group, int rank, int theirs, int mine)
                     rank, theirs, theirs, mine);
 }
 
+/* What was to be rank 0 has sent bytes that no rank sends. */
+static int fail_foreign(struct cj_group *group)
+{
+    const struct cji_address *address = &group->coordinator;
+
+    return cji_fail(group, CJ_PROTOCOL, cji_about_peer(0, 0),
+                    "what listens at the coordinator's address %.200s port %u "
+                    "does not speak JACCL's side channel: it is another "
+                    "program (a web server, ...), or rank 0 is of a version "
+                    "that does not fit; is that address rank 0's, and is its "
+                    "port free for it?",
+                    address->host, address->port);
+}
+
+static bool is_length(int32_t length)
+{
+    return length == CJI_LENGTH_SOCKETS ||
+           (length > 0 && length <= CJ_MAX_RANKS);
+}
+
+/* Lengths as ranks have them; a caller's own all-gather is no foreigner. */
+static int check_lengths(struct cj_group *group, const int32_t *all)
+{
+    for (int rank = 0; rank < group->size; rank++) {
+        if (!is_length(all[rank]) && group->rank != 0 &&
+            group->gather.all_gather == NULL)
+            return fail_foreign(group);
+    }
+    return CJ_OK;
+}
+
 static int exchange_lengths(struct cj_group *group, int32_t mine)
 {
     int32_t all[CJ_MAX_RANKS];
     int status = cji_side_gather(group, &mine, all, sizeof mine);
 
+    if (status == CJ_OK)
+        status = check_lengths(group, all);
     for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
         if (all[rank] != mine)
             status = fail_length(group, rank, all[rank], mine);
@@ -151,6 +184,8 @@ int cji_destinations_decline(struct cj_group *group)
 
     group->step = CJ_STEP_EXCHANGE;
     status = cji_side_gather(group, &mine, all, sizeof mine);
+    if (status == CJ_OK)
+        status = check_lengths(group, all);
     for (int rank = 0; status == CJ_OK && rank < group->size; rank++) {
         if (all[rank] != mine)
             status = cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),

@@ -44,7 +44,9 @@ static void begin_message(struct cj_error *error, const char *format)
 {
     bool named = strncmp(format, "device %", 8) == 0;
 
-    if (error->device[0] == '\0' || named)
+    if (error->rank < 0)
+        (void)snprintf(error->message, sizeof error->message, "cjaccl: ");
+    else if (error->device[0] == '\0' || named)
         (void)snprintf(error->message, sizeof error->message,
                        "cjaccl: rank %d: ", error->rank);
     else
@@ -84,6 +86,15 @@ int cji_error_fill(struct cj_error *error, enum cj_status code,
     return code;
 }
 
+int cji_error_null(struct cj_error *error, enum cj_step step, const char *what)
+{
+    struct cj_error unwanted;
+
+    return cji_error_fill(error != NULL ? error : &unwanted, CJ_INVALID, step,
+                          -1, cji_about_none(0), "%s: %s is NULL",
+                          cj_strstep(step), what);
+}
+
 int cji_fail(struct cj_group *group, enum cj_status code,
              struct cji_about about, const char *format, ...)
 {
@@ -96,6 +107,17 @@ int cji_fail(struct cj_group *group, enum cj_status code,
          arguments);
     va_end(arguments);
     return code;
+}
+
+void cji_tame(char *text, size_t size)
+{
+    for (size_t i = 0; i + 1 < size && text[i] != '\0'; i++) {
+        unsigned char byte = (unsigned char)text[i];
+
+        if (byte < 0x20 || byte == 0x7f)
+            text[i] = '?';
+    }
+    text[size - 1] = '\0';
 }
 
 const char *cj_strstatus(int status)

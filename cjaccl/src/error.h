@@ -60,6 +60,13 @@ struct cji_device_text {
 };
 struct cji_device_text cji_on_device(const struct cji_link *link);
 
+/* Fills *error, which may be NULL: an argument is NULL that may not be, e.g.
+ * "the group". CJ_INVALID. */
+int cji_error_null(struct cj_error *error, enum cj_step step, const char *what);
+
+/* Makes a text that a peer sent fit for a message: cut, and printable. */
+void cji_tame(char *text, size_t size);
+
 /* A limit in words: "100", or "a number that it does not tell" for 0. */
 struct cji_errno_text cji_limit_text(int limit);
 

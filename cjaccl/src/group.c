@@ -108,7 +108,12 @@ int cj_init(const struct cj_config *config, struct cj_group **result,
 
     if (error == NULL)
         error = &unwanted;
-    *result = NULL;
+    if (result != NULL)
+        *result = NULL;
+    if (config == NULL || result == NULL)
+        return cji_error_null(error, CJ_STEP_CONFIG,
+                              config == NULL ? "the configuration"
+                                             : "the place for the group");
     status = cji_config_check(config, &coordinator, &topology, error);
     if (status != CJ_OK)
         return status;
@@ -152,10 +157,10 @@ int cj_finalize(struct cj_group *group, struct cj_error *error)
 
 int cj_rank(const struct cj_group *group)
 {
-    return group->rank;
+    return group == NULL ? -1 : group->rank;
 }
 
 int cj_size(const struct cj_group *group)
 {
-    return group->size;
+    return group == NULL ? 0 : group->size;
 }

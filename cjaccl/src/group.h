@@ -12,6 +12,7 @@
 #ifndef CJACCL_GROUP_H
 #define CJACCL_GROUP_H
 
+#include "address.h"
 #include "cjaccl/cjaccl.h"
 
 #include <stdbool.h>
@@ -122,6 +123,26 @@ struct cji_link {
     struct cji_traffic traffic;
 };
 
+/* Whether a rank is in the group, as far as is known. */
+enum cji_presence {
+    CJI_HERE,
+    CJI_LEFT,   /* it has finalized the group */
+    CJI_FAILED, /* and said why */
+    CJI_LOST    /* and said nothing */
+};
+
+/* What is said of a rank that leaves (notice.h). */
+struct cji_notice {
+    char text[12]; /* says that it is one, and of which version */
+    int32_t presence;
+    int32_t rank; /* that leaves */
+    int32_t peer; /* that is the cause, as far as it knows: it, or another */
+    int32_t step;
+    int32_t code;
+    uint32_t collectives; /* that the rank has begun */
+    char message[220];
+};
+
 struct cji_flow;
 struct cji_stream;
 struct cji_transport;
@@ -142,12 +163,26 @@ struct cj_group {
     enum cj_step step;
     int64_t deadline;
     int64_t timeout;       /* how long the deadline was, for messages */
+    uint64_t progress;     /* completions in the group's life */
+    uint64_t progress_met; /* when the deadline was set last */
     struct cj_error error; /* the first one */
 
     /* Side channel: rank 0 has an end to each rank, the others one to rank 0;
      * all other ends are -1. */
     int ends[CJ_MAX_RANKS];
+    struct cji_address coordinator;
+    bool answered;   /* rank 0 has sent something, or had its second chance */
+    int side_err_no; /* why a connection ended that ended last, or 0 */
     struct cj_gather gather; /* the caller's, if it has one */
+
+    bool may_notify;                /* notice.h: the ranks know notices, ... */
+    bool has_notices;               /* ... and nothing else comes any more */
+    uint8_t presence[CJ_MAX_RANKS]; /* enum cji_presence */
+    uint32_t last[CJ_MAX_RANKS];    /* of one that left: its collectives */
+    uint32_t collectives;           /* that this rank has begun */
+    int departures;                 /* ranks that are not here */
+    int failed;                     /* the first that failed, or -1 */
+    struct cji_notice failure;      /* of that rank */
 
     void *library_handle;
     struct cj_verbs verbs;

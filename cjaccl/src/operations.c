@@ -4,6 +4,7 @@
 #include "device.h"
 #include "error.h"
 #include "mesh.h"
+#include "notice.h"
 #include "ring.h"
 #include "side.h"
 
@@ -30,6 +31,7 @@ static int leave(struct cj_group *group, int status, struct cj_error *error)
 {
     if (status == CJ_OK)
         return CJ_OK;
+    cji_notices_send(group);
     cji_side_close(group);
     *error = group->error;
     return status;
@@ -66,6 +68,16 @@ static int enter(struct cj_group *group, enum cj_step step, const char *flaw,
                  error);
 }
 
+/* What all ranks have to do is not begun when one is known to be gone. */
+static int begin_collective(struct cj_group *group)
+{
+    int gone;
+
+    group->collectives++;
+    gone = cji_notices_gone(group);
+    return gone < 0 ? CJ_OK : cji_notices_fail(group, gone);
+}
+
 static int all_reduce(struct cj_group *group, enum cj_step step,
                       enum cji_reduction reduction, const void *in, void *out,
                       size_t count, enum cj_type type, struct cj_error *error)
@@ -73,6 +85,8 @@ static int all_reduce(struct cj_group *group, enum cj_step step,
     struct cj_error unwanted;
     int status;
 
+    if (group == NULL)
+        return cji_error_null(error, step, "the group");
     error = error != NULL ? error : &unwanted;
     status =
         enter(group, step, cji_flaw_of_reduce(in, out, count, type), error);
@@ -83,9 +97,12 @@ static int all_reduce(struct cj_group *group, enum cj_step step,
             memcpy(out, in, count * cj_type_size(type));
         return CJ_OK;
     }
-    status = group->ring
-                 ? cji_ring_all_reduce(group, reduction, in, out, count, type)
-                 : cji_mesh_all_reduce(group, reduction, in, out, count, type);
+    status = begin_collective(group);
+    if (status == CJ_OK)
+        status =
+            group->ring
+                ? cji_ring_all_reduce(group, reduction, in, out, count, type)
+                : cji_mesh_all_reduce(group, reduction, in, out, count, type);
     return leave(group, status, error);
 }
 
@@ -116,6 +133,8 @@ int cj_all_gather(struct cj_group *group, const void *in, void *out,
     struct cj_error unwanted;
     int status;
 
+    if (group == NULL)
+        return cji_error_null(error, CJ_STEP_ALL_GATHER, "the group");
     error = error != NULL ? error : &unwanted;
     status = enter(group, CJ_STEP_ALL_GATHER,
                    cji_flaw_of_gather(group, in, out, bytes), error);
@@ -132,8 +151,10 @@ int cj_all_gather(struct cj_group *group, const void *in, void *out,
                               "all_gather: a rank of this ring is JACCL, whose "
                               "own all_gather gives wrong data in a ring: use "
                               "cjaccl on every rank, or a mesh");
-    status = group->ring ? cji_ring_all_gather(group, in, out, bytes)
-                         : cji_mesh_all_gather(group, in, out, bytes);
+    status = begin_collective(group);
+    if (status == CJ_OK)
+        status = group->ring ? cji_ring_all_gather(group, in, out, bytes)
+                             : cji_mesh_all_gather(group, in, out, bytes);
     return leave(group, status, error);
 }
 
@@ -143,6 +164,8 @@ int cj_sum_scatter(struct cj_group *group, const void *in, void *out,
     struct cj_error unwanted;
     int status;
 
+    if (group == NULL)
+        return cji_error_null(error, CJ_STEP_SUM_SCATTER, "the group");
     error = error != NULL ? error : &unwanted;
     status = enter(group, CJ_STEP_SUM_SCATTER,
                    cji_flaw_of_scatter(group, in, out, count, type), error);
@@ -153,8 +176,11 @@ int cj_sum_scatter(struct cj_group *group, const void *in, void *out,
             memcpy(out, in, count * cj_type_size(type));
         return CJ_OK;
     }
-    status = group->ring ? cji_ring_sum_scatter(group, in, out, count, type)
-                         : cji_mesh_sum_scatter(group, in, out, count, type);
+    status = begin_collective(group);
+    if (status == CJ_OK)
+        status = group->ring
+                     ? cji_ring_sum_scatter(group, in, out, count, type)
+                     : cji_mesh_sum_scatter(group, in, out, count, type);
     return leave(group, status, error);
 }
 
@@ -164,6 +190,8 @@ int cj_send(struct cj_group *group, const void *in, size_t bytes, int to,
     struct cj_error unwanted;
     int status;
 
+    if (group == NULL)
+        return cji_error_null(error, CJ_STEP_SEND, "the group");
     error = error != NULL ? error : &unwanted;
     status = enter(group, CJ_STEP_SEND, cji_flaw_of_move(group, in, bytes, to),
                    error);
@@ -180,6 +208,8 @@ int cj_recv(struct cj_group *group, void *out, size_t bytes, int from,
     struct cj_error unwanted;
     int status;
 
+    if (group == NULL)
+        return cji_error_null(error, CJ_STEP_RECV, "the group");
     error = error != NULL ? error : &unwanted;
     status = enter(group, CJ_STEP_RECV,
                    cji_flaw_of_move(group, out, bytes, from), error);
@@ -199,9 +229,13 @@ int cj_barrier(struct cj_group *group, struct cj_error *error)
                       CJ_UINT8, error);
 }
 
-void cj_info(const struct cj_group *group, struct cj_info *info)
+void cj_group_info(const struct cj_group *group, struct cj_info *info)
 {
+    if (info == NULL)
+        return;
     memset(info, 0, sizeof *info);
+    if (group == NULL)
+        return;
     info->ring = group->ring;
     info->sockets = group->wire == CJI_WIRE_STREAM;
     info->all_cjaccl = group->size == 1 || group->all_cjaccl;

@@ -1,6 +1,7 @@
 #include "release.h"
 
 #include "error.h"
+#include "notice.h"
 #include "side.h"
 #include "stream.h"
 
@@ -133,6 +134,7 @@ void cji_release(struct cj_group *group)
         cji_side_drop(group);
         return;
     }
+    cji_notices_send(group);
     cji_stream_stop(group);
     cji_release_rdma(group);
     cji_side_close(group);

@@ -10,8 +10,9 @@
 /*
  * Releases what was built, in reverse: queue pairs first, so that nothing can
  * arrive any more, then regions, completion queues, domains, devices, the
- * arena, the library, and last the side channel: when the other ranks hear that
- * this one is gone, its devices are free to be used again. A release that fails
+ * arena, the library, and last the side channel: when the other ranks see it
+ * closed, this one's devices are free to be used again. The notice that it
+ * leaves goes out first. A release that fails
  * is counted in group->release_failures, the first one described in
  * group->release_failure; the rest is released all the same.
  *

@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "address.h"
+#include "error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +101,13 @@ int cj_settings_from_text(struct cj_settings *settings, const char *text,
         .error = error != NULL ? error : &unwanted,
     };
 
+    if (settings == NULL)
+        return cji_error_null(error, CJ_STEP_CONFIG, "the place for it");
     memset(settings, 0, sizeof *settings);
+    if (text == NULL && size > 0)
+        return cji_error_null(error, CJ_STEP_CONFIG, "the text");
+    if (text == NULL)
+        text = "";
     source.error->code = CJ_OK;
     return read_text(settings, &source, text, size, coordinator);
 }
@@ -167,11 +174,16 @@ int cj_settings_from_file(struct cj_settings *settings, const char *path,
         .rank = rank,
         .error = error != NULL ? error : &unwanted,
     };
-    char *text = malloc(CJI_SETTINGS_MAX + 1);
+    char *text;
     ssize_t size;
     int status;
 
+    if (settings == NULL)
+        return cji_error_null(error, CJ_STEP_CONFIG, "the place for it");
     memset(settings, 0, sizeof *settings);
+    if (path == NULL)
+        return cji_error_null(error, CJ_STEP_CONFIG, "the path");
+    text = malloc(CJI_SETTINGS_MAX + 1);
     source.error->code = CJ_OK;
     if (text == NULL)
         return cji_source_fail(&source, CJ_NO_MEMORY, ENOMEM,

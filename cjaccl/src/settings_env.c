@@ -1,6 +1,8 @@
 /* Settings from the environment. */
 #include "settings.h"
 
+#include "error.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +176,8 @@ int cj_settings_from_env(struct cj_settings *settings, struct cj_error *error)
     struct variable devices = look_up("JACCL_IBV_DEVICES", "MLX_IBV_DEVICES");
     int status;
 
+    if (settings == NULL)
+        return cji_error_null(error, CJ_STEP_CONFIG, "the place for it");
     memset(settings, 0, sizeof *settings);
     source.error->code = CJ_OK;
     if (rank.value == NULL && devices.value == NULL)

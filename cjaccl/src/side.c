@@ -3,6 +3,7 @@
 
 #include "defaults.h"
 #include "error.h"
+#include "notice.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -41,6 +42,7 @@ int cji_side_fail_gone(struct cj_group *group, int peer, int err_no)
 {
     const char *step = cj_strstep(group->step);
 
+    group->side_err_no = err_no;
     if (err_no == ETIMEDOUT)
         return cji_fail(group, CJ_TIMEOUT, cji_about_peer(peer, err_no),
                         "%s: rank %d was silent on the side channel for %.3g "
@@ -118,8 +120,44 @@ static int recv_answer(struct cj_group *group, void *data, size_t size)
         if ((uint64_t)n > size - got)
             return fail_count(group, n, size - got);
         got += (size_t)n;
+        group->answered = true;
+        if (cji_notices_is_one(group, data, got, size))
+            return cji_notices_interrupt(group, 0, data, got);
     }
     return CJ_OK;
+}
+
+static int ask(struct cj_group *group, const void *mine, void *all, size_t size)
+{
+    int status;
+
+    group->side_err_no = 0;
+    status = send_all(group, 0, mine, size);
+    return status != CJ_OK
+               ? status
+               : recv_answer(group, all, (size_t)group->size * size);
+}
+
+bool cji_side_may_open_again(const struct cj_group *group)
+{
+    return !group->answered &&
+           (group->side_err_no == ECONNRESET ||
+            group->side_err_no == ECONNABORTED || group->side_err_no == EPIPE);
+}
+
+/* A rank that was lost at rank 0's door says everything once more. */
+static int ask_rank_0(struct cj_group *group, const void *mine, void *all,
+                      size_t size)
+{
+    struct cj_error before = group->error;
+    int status = ask(group, mine, all, size);
+
+    if (status == CJ_OK || !cji_side_may_open_again(group))
+        return status;
+    group->answered = true;
+    group->error = before;
+    status = cji_side_open_again(group);
+    return status != CJ_OK ? status : ask(group, mine, all, size);
 }
 
 /* How often those are looked at whose unread bytes hide what comes after. */
@@ -223,6 +261,7 @@ static int collect(struct cj_group *group, struct collection *all)
 
     while (incomplete > 0) {
         int rank = wait_for_any(group, all);
+        unsigned char *block;
         int64_t n;
 
         if (rank < 0)
@@ -236,15 +275,17 @@ static int collect(struct cj_group *group, struct collection *all)
                 return status;
             continue;
         }
+        block = all->all + (size_t)rank * all->size;
         n = group->net.recv(group->net.ctx, group->ends[rank],
-                            all->all + (size_t)rank * all->size +
-                                all->got[rank],
-                            all->size - all->got[rank], group->deadline);
+                            block + all->got[rank], all->size - all->got[rank],
+                            group->deadline);
         if (n <= 0)
             return cji_side_fail_gone(group, rank, (int)-n);
         if ((uint64_t)n > all->size - all->got[rank])
             return fail_count(group, n, all->size - all->got[rank]);
         all->got[rank] += (size_t)n;
+        if (cji_notices_is_one(group, block, all->got[rank], all->size))
+            return cji_notices_interrupt(group, rank, block, all->got[rank]);
         if (is_complete(all, rank))
             incomplete--;
     }
@@ -269,18 +310,15 @@ int cji_side_gather(struct cj_group *group, const void *mine, void *all,
                     size_t size)
 {
     struct collection collection = {.all = all, .size = size};
-    size_t whole = (size_t)group->size * size;
     int status;
 
     if (group->gather.all_gather != NULL)
         return gather_by_caller(group, mine, all, size);
-    if (group->rank != 0) {
-        status = send_all(group, 0, mine, size);
-        return status != CJ_OK ? status : recv_answer(group, all, whole);
-    }
+    if (group->rank != 0)
+        return ask_rank_0(group, mine, all, size);
     memcpy(all, mine, size);
     status = collect(group, &collection);
     for (int rank = 1; status == CJ_OK && rank < group->size; rank++)
-        status = send_all(group, rank, all, whole);
+        status = send_all(group, rank, all, (size_t)group->size * size);
     return status;
 }

@@ -35,6 +35,22 @@
 /* Connects the star, until group->deadline. With a caller's gather: nothing. */
 int cji_side_open(struct cj_group *group, const struct cji_address *address);
 
+/*
+ * One more connection to rank 0, for a rank whose first one was reset before
+ * rank 0 had answered anything: a listener of few places (JACCL's has none to
+ * wait in) lost it.
+ *
+ * Rank 0 knows nothing of a connection that it never accepted. Had it accepted
+ * this one, it has gone, and either nobody listens any more, or it still waits
+ * for others and gives a rank that comes again its place. There is one attempt,
+ * and a short one: a group that is started in the place of one that failed
+ * shall not meet a rank of the old one.
+ */
+int cji_side_open_again(struct cj_group *group);
+
+/* Whether that is how the last connection ended, and for the first time. */
+bool cji_side_may_open_again(const struct cj_group *group);
+
 /* Closes all connections; the peers see it. */
 void cji_side_close(struct cj_group *group);
 

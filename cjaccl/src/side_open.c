@@ -13,6 +13,9 @@
 #define FIRST_PAUSE_NS ((int64_t)20 * 1000000)
 #define LAST_PAUSE_NS ((int64_t)1000 * 1000000)
 
+/* For the one attempt after a connection was reset. */
+#define AGAIN_NS ((int64_t)5 * 1000000000)
+
 #define NAME_SIZE 64
 
 struct pending {
@@ -56,6 +59,39 @@ static bool has_left(const struct cj_group *group, int rank)
            group->net.alive(group->net.ctx, group->ends[rank]) != 0;
 }
 
+/* What came in place of a rank, as people know it from a dump: "GET ". */
+static void describe_hello(const unsigned char *hello, char *text, size_t size)
+{
+    size_t used;
+
+    (void)snprintf(text, size, "%02x %02x %02x %02x", hello[0], hello[1],
+                   hello[2], hello[3]);
+    for (size_t i = 0; i < sizeof(int32_t); i++) {
+        if (hello[i] < 0x20 || hello[i] > 0x7e)
+            return;
+    }
+    used = strlen(text);
+    (void)snprintf(text + used, size - used, ", \"%.4s\"", (const char *)hello);
+}
+
+/* A rank of a group that was started wrongly, or a client that is none. Nobody
+ * can tell, and a rank that waits for ever would be worse. */
+static int refuse_rank(struct cj_group *group, const struct pending *client,
+                       const char *name, int rank)
+{
+    char bytes[32];
+
+    describe_hello(client->hello, bytes, sizeof bytes);
+    return cji_fail(group, CJ_PROTOCOL, cji_about_none(0),
+                    "%s says that it is rank %d of this group (its first bytes "
+                    "are %s), which has the ranks 0 to %d, 0 being this one: "
+                    "start it with its own rank and with the same device file; "
+                    "if it is no rank at all but a stray client (a port "
+                    "scanner, a web browser), keep it away from the "
+                    "coordinator's port",
+                    name, rank, bytes, group->size - 1);
+}
+
 static int seat_client(struct cj_group *group, struct door *door, int index)
 {
     struct pending *client = &door->clients[index];
@@ -66,11 +102,7 @@ static int seat_client(struct cj_group *group, struct door *door, int index)
     group->net.peer_name(group->net.ctx, client->end, name, sizeof name);
     group->step = CJ_STEP_HELLO;
     if (rank < 1 || rank >= group->size)
-        return cji_fail(group, CJ_PROTOCOL, cji_about_none(0),
-                        "%s says that it is rank %d of this group, which has "
-                        "the ranks 0 to %d, 0 being this one: start it with "
-                        "its own rank and with the same device file",
-                        name, (int)rank, group->size - 1);
+        return refuse_rank(group, client, name, (int)rank);
     if (group->ends[rank] >= 0 && !has_left(group, rank))
         return cji_fail(group, CJ_PROTOCOL, cji_about_peer(rank, 0),
                         "%s says that it is rank %d, as another process did "
@@ -383,16 +415,43 @@ static int say_hello(struct cj_group *group)
     return CJ_OK;
 }
 
+int cji_side_open_again(struct cj_group *group)
+{
+    const struct cji_address *address = &group->coordinator;
+    int64_t until = group->clock.now_ns(group->clock.ctx) + AGAIN_NS;
+    enum cj_step step = group->step;
+    int status;
+    int end;
+
+    if (until > group->deadline)
+        until = group->deadline;
+    end =
+        group->net.connect(group->net.ctx, address->host, address->port, until);
+    if (end < 0)
+        return cji_side_fail_gone(group, 0, group->side_err_no);
+    group->net.close(group->net.ctx, group->ends[0]);
+    group->ends[0] = end;
+    status = say_hello(group);
+    group->step = step;
+    return status;
+}
+
 int cji_side_open(struct cj_group *group, const struct cji_address *address)
 {
     int status;
 
     if (group->gather.all_gather != NULL)
         return CJ_OK;
+    group->coordinator = *address;
     if (group->rank == 0)
         return open_as_coordinator(group, address);
     status = connect_to_coordinator(group, address);
     if (status == CJ_OK)
         status = say_hello(group);
+    if (status != CJ_OK && cji_side_may_open_again(group)) {
+        group->answered = true;
+        memset(&group->error, 0, sizeof group->error);
+        status = cji_side_open_again(group);
+    }
     return status;
 }

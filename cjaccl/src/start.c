@@ -8,6 +8,7 @@
 #include "fallback.h"
 #include "flow.h"
 #include "link.h"
+#include "notice.h"
 #include "side.h"
 #include "stream.h"
 #include "verbs_table.h"
@@ -154,9 +155,11 @@ static int start_among_cjaccl(struct cj_group *group,
                               const struct cji_exchange_result *result)
 {
     struct cji_cards cards;
-    int status = cji_cards_exchange(group, config, &cards);
+    int status;
     int failed;
 
+    cji_notices_allow(group);
+    status = cji_cards_exchange(group, config, &cards);
     if (status != CJ_OK)
         return status;
     failed = cji_cards_failed(group, &cards);
@@ -200,11 +203,13 @@ static int start_sockets(struct cj_group *group, const struct cj_config *config)
     struct cji_cards cards;
     int status = cji_destinations_decline(group);
 
-    if (status == CJ_OK)
-        status = cji_cards_exchange(group, config, &cards);
     if (status != CJ_OK)
         return status;
     group->all_cjaccl = true;
+    cji_notices_allow(group);
+    status = cji_cards_exchange(group, config, &cards);
+    if (status != CJ_OK)
+        return status;
     return confirm_sockets(group, config, &cards, cji_stream_start(group));
 }
 
@@ -219,5 +224,7 @@ int cji_start(struct cj_group *group, const struct cj_config *config,
         status = config->backend == CJ_BACKEND_SOCKETS
                      ? start_sockets(group, config)
                      : start_rdma(group, config);
+    if (status == CJ_OK)
+        cji_notices_begin(group);
     return status == CJ_OK ? CJ_OK : (int)group->error.code;
 }

@@ -3,6 +3,7 @@
 
 #include "defaults.h"
 #include "error.h"
+#include "notice.h"
 
 #include <errno.h>
 #include <string.h>
@@ -118,6 +119,12 @@ static int fail_net(struct cj_group *group, const struct cji_link *link,
         return cji_fail(group, CJ_NETWORK, cji_about_peer(link->peer, 0),
                         "%s: the transport moved more bytes than it should",
                         step);
+    /* Why, its notice may tell. */
+    if (err_no == 0 || err_no == ECONNRESET || err_no == EPIPE)
+        cji_notices_read(group);
+    if (group->presence[link->peer] != CJI_HERE)
+        return cji_notices_fail(group, group->failed >= 0 ? group->failed
+                                                          : link->peer);
     if (err_no == 0 || err_no == ECONNRESET || err_no == EPIPE)
         return cji_fail(group, CJ_PEER_GONE, cji_about_peer(link->peer, err_no),
                         "%s: rank %d went away (it closed its connection of "

@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "error.h"
 #include "flow.h"
+#include "notice.h"
 #include "side.h"
 
 #include <errno.h>
@@ -316,7 +317,7 @@ static int look_around(struct cj_group *group, struct opening *opening,
         return CJ_OK;
     gone = cji_side_gone(group);
     if (gone >= 0)
-        return cji_side_fail_gone(group, gone, 0);
+        return cji_notices_closed(group, gone);
     if (now < group->deadline)
         return CJ_OK;
     return cji_fail(group, CJ_TIMEOUT, cji_about_peer(left_of(group), 0),

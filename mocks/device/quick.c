@@ -1,7 +1,6 @@
 #include "device/quick.h"
 
 #include "device/device.h"
-#include "front/sanitize.h"
 
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
@@ -13,20 +12,13 @@
 #define ALONE false
 #endif
 
-/* Only the steps know which memory is poisoned. */
-#ifdef VF_ASAN
-#define POSSIBLE false
-#else
-#define POSSIBLE true
-#endif
-
 /* The world, locked if that is needed; NULL: not here. */
 static inline struct vf_world *enter(bool *locked)
 {
     struct vf_world *world =
         atomic_load_explicit(&vf_installed_world, memory_order_acquire);
 
-    if (!POSSIBLE || !world || world->hooks.trace || real_depth > 0)
+    if (!world || world->hooks.trace || real_depth > 0)
         return NULL;
     *locked = !ALONE;
     if (*locked)
@@ -107,62 +99,12 @@ int device_quick_poll(struct ibv_cq *cq, int room, struct ibv_wc *wc)
 /* ---- posting ----------------------------------------------------------------
  */
 
-/* The region of the entry, if it is as it should be. */
-static inline struct vf_object *region_of(const struct vf_object *qp,
-                                          const struct ibv_sge *sge,
-                                          uint32_t access)
+static inline bool is_plain(const struct vf_object *qp, const void *next,
+                            int count)
 {
-    struct vf_object *mr = device_region(qp, sge->lkey);
-    uint64_t start;
+    const struct device_qp *own = qp->own;
 
-    if (!mr || !mr->live || mr->stranger || mr->shadow.mr.lost ||
-        mr->parent[0] != qp->parent[0] ||
-        (mr->shadow.mr.access & access) != access)
-        return NULL;
-    start = sge->addr - mr->shadow.mr.address;
-    if (start > mr->shadow.mr.length ||
-        sge->length > mr->shadow.mr.length - start)
-        return NULL;
-    return mr;
-}
-
-static inline bool has_place(const struct vf_object *qp,
-                             const struct vf_posted_queue *queue)
-{
-    return queue->slots < queue->depth && !qp->stranger &&
-           ((const struct device_qp *)qp->own)->context &&
-           !((const struct device_qp *)qp->own)->ex;
-}
-
-/* What the opcode writes to here; false: not plain. */
-static inline bool plain_send(const struct vf_object *qp,
-                              const struct ibv_send_wr *wr, uint32_t *access)
-{
-    *access = 0;
-    if (wr->next || wr->num_sge != 1 || qp->shadow.qp.send_sge == 0 ||
-        qp->shadow.qp.state < IBV_QPS_RTS)
-        return false;
-    switch (wr->opcode) {
-    case IBV_WR_RDMA_READ:
-        *access = IBV_ACCESS_LOCAL_WRITE;
-        return qp->shadow.qp.type == IBV_QPT_RC;
-    case IBV_WR_SEND:
-    case IBV_WR_SEND_WITH_IMM:
-    case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM:
-        return qp->shadow.qp.type == IBV_QPT_RC ||
-               qp->shadow.qp.type == IBV_QPT_UC;
-    default:
-        return false;
-    }
-}
-
-/* The request was remembered, and the device has not taken it. */
-static void take_back(struct vf_object *qp, enum vf_verb verb)
-{
-    struct vf_call call = {.verb = verb, .object = qp};
-
-    vf_contract_untake(&call, 1);
+    return !next && count == 1 && !qp->stranger && own->context && !own->ex;
 }
 
 static int send_plain(struct vf_object *qp, struct ibv_send_wr *wr,
@@ -175,30 +117,26 @@ static int send_plain(struct vf_object *qp, struct ibv_send_wr *wr,
     answer = own->context->ops.post_send(qp->handle, wr, bad);
     real_leave();
     if (answer != 0)
-        take_back(qp, VF_VERB_post_send);
+        vf_contract_take_back(qp, &qp->shadow.qp.send);
     return answer;
 }
 
+/* Remembers it, if it is as it should be. */
 static inline bool can_send(struct vf_object *qp, const struct ibv_send_wr *wr)
 {
-    struct vf_object *mr;
-    uint32_t access;
+    struct vf_plain plain;
 
-    if (!wr || !has_place(qp, &qp->shadow.qp.send) ||
-        !plain_send(qp, wr, &access) || wr->sg_list->length == 0)
+    if (!wr || !is_plain(qp, wr->next, wr->num_sge) ||
+        (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM &&
+         wr->opcode != IBV_WR_RDMA_WRITE &&
+         wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM))
         return false;
-    if (wr->send_flags & IBV_SEND_INLINE) {
-        mr = NULL;
-        if (access || wr->sg_list->length > qp->shadow.qp.max_inline)
-            return false;
-    } else {
-        mr = region_of(qp, wr->sg_list, access);
-        if (!mr)
-            return false;
-    }
-    return vf_contract_plain(
-        qp, &qp->shadow.qp.send, wr->wr_id,
-        qp->shadow.qp.all_signaled || wr->send_flags & IBV_SEND_SIGNALED, mr);
+    plain.wr_id = wr->wr_id;
+    plain.entry = wr->sg_list;
+    plain.inlined = wr->send_flags & IBV_SEND_INLINE;
+    plain.signaled =
+        qp->shadow.qp.all_signaled || wr->send_flags & IBV_SEND_SIGNALED;
+    return plain.entry && vf_contract_plain_send(qp, &plain);
 }
 
 int device_quick_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
@@ -230,21 +168,21 @@ static int recv_plain(struct vf_object *qp, struct ibv_recv_wr *wr,
     answer = own->context->ops.post_recv(qp->handle, wr, bad);
     real_leave();
     if (answer != 0)
-        take_back(qp, VF_VERB_post_recv);
+        vf_contract_take_back(qp, &qp->shadow.qp.recv);
     return answer;
 }
 
 static inline bool can_recv(struct vf_object *qp, const struct ibv_recv_wr *wr)
 {
-    struct vf_object *mr;
+    struct vf_plain plain;
 
-    if (!wr || wr->next || wr->num_sge != 1 || qp->parent[3] ||
-        qp->shadow.qp.recv_sge == 0 || qp->shadow.qp.state < IBV_QPS_INIT ||
-        !has_place(qp, &qp->shadow.qp.recv) || wr->sg_list->length == 0)
+    if (!wr || !is_plain(qp, wr->next, wr->num_sge))
         return false;
-    mr = region_of(qp, wr->sg_list, IBV_ACCESS_LOCAL_WRITE);
-    return mr &&
-           vf_contract_plain(qp, &qp->shadow.qp.recv, wr->wr_id, true, mr);
+    plain.wr_id = wr->wr_id;
+    plain.entry = wr->sg_list;
+    plain.inlined = false;
+    plain.signaled = true;
+    return plain.entry && vf_contract_plain_recv(qp, &plain);
 }
 
 int device_quick_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,

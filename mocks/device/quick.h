@@ -6,10 +6,11 @@
  * one request of the plain kind, and any poll, is counted, checked and
  * remembered right here, in a tenth of the instructions of front/call.c. They
  * only ever answer "as it should be": a request that is anything else (a freed
- * handle, a key that does not fit, a queue that is full, a list, an atomic, a
- * datagram) is left to the five steps, before anything was done. So a finding
- * has one place where it is made, and what is remembered of a request has the
- * one form that front/posted.c gives it.
+ * handle, a key that does not fit, a queue that is full, a list, a read, a
+ * datagram) is left to the five steps, before anything was done. What is
+ * checked and remembered is what the way of front/quick.h does, by the same
+ * functions; that one keeps the history besides, and finds its handles without
+ * a map.
  *
  * What is not kept is the history: the last calls before a crash show no quick
  * post or poll.

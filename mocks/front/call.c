@@ -75,45 +75,17 @@ static void step(const struct vf_call *call)
     vf_world_lock(call->world);
 }
 
-/* The next number and its record, which is made in place: history costs no
- * copy. They are the call's for as long as the world is locked. */
-static void take_record(struct vf_call *call)
-{
-    struct vf_machine *machine = call->machine;
-
-    machine->waiting = 0;
-    call->world->running = call;
-    call->record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
-    call->record->number = ++machine->told;
-}
-
-static void give_record_back(struct vf_machine *machine)
-{
-    machine->told--;
-    machine->remembered--;
-}
-
 /* Step 1. */
 static void count(struct vf_call *call)
 {
     struct vf_machine *machine = call->machine;
-    struct vf_record *record;
 
     call->nth = ++machine->calls[call->verb];
     machine->all_calls++;
-    take_record(call);
-    record = call->record;
-    record->verb = call->verb;
-    record->end = VF_RECORD_OPEN;
-    record->handle = call->handle ? 2 : 0;
-    record->planned = false;
-    record->finding = NULL;
-    record->name = NULL;
-    record->err = 0;
-    record->result = 0;
-    record->completions = 0;
-    record->made_kind = VF_KIND_NONE;
-    memcpy(record->args, call->args, sizeof(record->args));
+    call->record = vf_record_next(machine, call->verb);
+    call->world->running = call;
+    call->record->handle = call->handle ? 2 : 0;
+    memcpy(call->record->args, call->args, sizeof(call->record->args));
 }
 
 static void tell(struct vf_call *call)
@@ -309,7 +281,7 @@ static void trace(struct vf_call *call)
 
     machine->inside = VF_VERB_COUNT;
     if (nothing_polled(call)) {
-        give_record_back(machine);
+        vf_record_give_back(machine);
         cover(call, OUTCOME_SUCCESS);
         return;
     }
@@ -448,7 +420,7 @@ int vf_call_count(const struct vf_call *call)
 static void put_record_aside(struct vf_call *call, struct vf_record *kept)
 {
     memcpy(kept, call->record, RECORD_HEAD);
-    give_record_back(call->machine);
+    vf_record_give_back(call->machine);
     call->machine->waiting = 1;
     vf_world_unlock(call->world);
 }
@@ -456,7 +428,8 @@ static void put_record_aside(struct vf_call *call, struct vf_record *kept)
 static void take_record_again(struct vf_call *call, struct vf_record *kept)
 {
     vf_world_lock(call->world);
-    take_record(call);
+    call->record = vf_record_next(call->machine, call->verb);
+    call->world->running = call;
     kept->number = call->record->number;
     memcpy(call->record, kept, RECORD_HEAD);
     call->machine->inside = call->verb;

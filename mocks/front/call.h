@@ -12,6 +12,10 @@
  *   4 provider  unless the plan has answered already
  *   5 trace     a record, and a line when somebody listens
  *
+ * Plain posts and polls that nobody asks anything about are done elsewhere, to
+ * the same end: front/quick.h. What both write is written by the vf_record_*
+ * functions below.
+ *
  * Every record has a number, and the lines of a machine come in the order of
  * their numbers: a call has both only while it keeps the world locked.
  */
@@ -55,7 +59,8 @@ struct vf_call {
 
 typedef void vf_step(struct vf_call *call);
 
-/* reg_mr's third argument, which no trace shows: by which name it was called. */
+/* reg_mr's third argument, which no trace shows: by which name it was called.
+ */
 enum vf_reg_entry { VF_REG_PLAIN, VF_REG_IOVA, VF_REG_IOVA2 };
 
 /* Runs the call. contract and provider may be NULL. */
@@ -92,6 +97,50 @@ struct vf_object *vf_call_new(struct vf_call *call, enum vf_kind kind,
 void vf_call_made(struct vf_call *call, struct vf_object *object, int err);
 /* The provider has let go of the call's object, unless err. */
 void vf_call_released(struct vf_call *call, int err);
+
+/* The next number of the machine and its record, all but the handle and the
+ * arguments filled. It is made in place: history costs no copy. Both are the
+ * call's for as long as the world is locked. */
+static inline struct vf_record *vf_record_next(struct vf_machine *machine,
+                                               enum vf_verb verb)
+{
+    struct vf_record *record =
+        &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
+
+    machine->waiting = 0;
+    record->number = ++machine->told;
+    record->verb = verb;
+    record->end = VF_RECORD_OPEN;
+    record->planned = false;
+    record->finding = NULL;
+    record->reason = NULL;
+    record->name = NULL;
+    record->err = 0;
+    record->result = 0;
+    record->completions = 0;
+    record->made_kind = VF_KIND_NONE;
+    return record;
+}
+
+/* What a poll has found: count (> 0) completions. */
+static inline void vf_record_completions(struct vf_record *record,
+                                         const struct ibv_wc *wc, int count)
+{
+    record->completions = count;
+    for (int i = 0; i < count && i < VF_RECORD_COMPLETIONS; i++) {
+        record->completion[i].wr_id = wc[i].wr_id;
+        record->completion[i].status = (uint8_t)wc[i].status;
+        record->completion[i].opcode = (uint8_t)wc[i].opcode;
+        record->completion[i].length = wc[i].byte_len;
+    }
+}
+
+/* The newest record was none: its number is the next call's. */
+static inline void vf_record_give_back(struct vf_machine *machine)
+{
+    machine->told--;
+    machine->remembered--;
+}
 
 /* Reads memory as rdma-core would; faults where it would. */
 uintptr_t vf_dereference(const void *handle, ptrdiff_t offset);

@@ -116,18 +116,6 @@ static void note_handle(struct vf_call *call, const void *handle,
         call->record->handle_id = object->id;
 }
 
-static const struct vf_object *root_of(const struct vf_object *object)
-{
-    while (object->kind > VF_KIND_CONTEXT && object->parent[0])
-        object = object->parent[0];
-    return object;
-}
-
-static bool alive(const struct vf_object *object)
-{
-    return object->live && root_of(object)->live;
-}
-
 static void name_mistake(struct vf_call *call, const struct vf_object *object,
                          const void *handle, enum vf_kind kind)
 {
@@ -155,6 +143,24 @@ static void name_mistake(struct vf_call *call, const struct vf_object *object,
                             (unsigned)object->id);
 }
 
+/* A kernel looks for the number of a further handle among those of the call's
+ * context: it finds none, or another object. */
+static bool is_of_context(struct vf_call *call, const struct vf_object *object)
+{
+    const struct vf_object *context = vf_contract_root(object);
+
+    if (!call->object || vf_contract_root(call->object) == context ||
+        call->provider->meet) /* a real kernel looks itself */
+        return true;
+    vf_contract_finding(
+        call, false, "wrong-context", "%s %u is of context %u, the call of %u",
+        vf_kind_word((enum vf_kind)object->kind), (unsigned)object->id,
+        (unsigned)context->id, (unsigned)vf_contract_root(call->object)->id);
+    call->answered = true;
+    call->err = EINVAL;
+    return false;
+}
+
 struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
                                      enum vf_kind kind, ptrdiff_t first_read)
 {
@@ -165,14 +171,17 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
 
     if (handle && call->provider->meet)
         object = call->provider->meet(call->machine, object, handle, kind);
+    /* What another machine's process holds is nothing here. */
+    if (object && object->machine != call->machine)
+        object = NULL;
     note_handle(call, handle, object);
-    if (object && object->kind == kind && alive(object) && !object->orphan)
-        return object;
+    if (object && vf_contract_usable(object, kind))
+        return is_of_context(call, object) ? object : NULL;
     name_mistake(call, object, handle, kind);
     if (!call->reads_nothing && !(handle && call->provider->meet)) {
         follow(handle, kind, first_read);
         if (object && object->kind == kind)
-            follow_freed(object->live ? root_of(object) : object);
+            follow_freed(object->live ? vf_contract_root(object) : object);
     }
     call->answered = true;
     call->err = EINVAL;

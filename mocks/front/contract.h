@@ -24,8 +24,10 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
 
 /*
  * The object of a handle that the call depends on: of the right kind, alive,
- * its context too. Else reports it as fatal, reads the handle as rdma-core
- * would, answers the call with EINVAL if that did not fault, and returns NULL.
+ * its context too, which is that of the call's first handle (wrong-context:
+ * answers the call with EINVAL and returns NULL). Else reports it as fatal,
+ * reads the handle as rdma-core would, answers the call with EINVAL if that did
+ * not fault, and returns NULL.
  */
 struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
                                      enum vf_kind kind, ptrdiff_t first_read);
@@ -70,14 +72,39 @@ struct vf_request {
     struct vf_object *region; /* that the window is bound to; NULL: none */
 };
 
+/* The context that an object belongs to, or itself. */
+static inline const struct vf_object *
+vf_contract_root(const struct vf_object *object)
+{
+    while (object->kind > VF_KIND_CONTEXT && object->parent[0])
+        object = object->parent[0];
+    return object;
+}
+
+/* Is it of that kind and alive, and all that it belongs to? */
+static inline bool vf_contract_usable(const struct vf_object *object,
+                                      enum vf_kind kind)
+{
+    return object->kind == kind && object->live && !object->orphan &&
+           vf_contract_root(object)->live;
+}
+
+/* A request of one entry (NULL: none), without anything unusual. */
+struct vf_plain {
+    uint64_t wr_id;
+    const struct ibv_sge *entry;
+    bool inlined, signaled; /* a receive is signaled */
+};
+
+static inline uint32_t vf_plain_length(const struct vf_plain *plain)
+{
+    return plain->entry ? plain->entry->length : 0;
+}
+
 /* Whether the queue of the call may be posted to now. */
 void vf_contract_post(struct vf_call *call);
 /* The keys and the memory of the next request; and remembers it posted. */
 void vf_contract_request(struct vf_call *call, struct vf_request *request);
-/* Remembers a request of one entry, in a region (inline: NULL), that was found
- * to be as it should be, and takes one place. False: no memory. */
-bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
-                       uint64_t wr_id, bool signaled, struct vf_object *mr);
 /* bad-opcode and what comes with the opcode: inline data, the address handle,
  * the window. bytes is the length of all count entries. */
 void vf_contract_send(struct vf_call *call, struct vf_request *request,
@@ -96,6 +123,13 @@ void vf_contract_depth(struct vf_call *call);
 const struct vf_posted_queue *vf_contract_queue(const struct vf_call *call);
 /* The provider did not take the newest count requests. */
 void vf_contract_untake(struct vf_call *call, unsigned count);
+/* Of one request that is all its call posts. True: nothing is wrong with it and
+ * with posting it now, and it is remembered. False: something may be, and
+ * nothing was done. */
+bool vf_contract_plain_send(struct vf_object *qp, const struct vf_plain *plain);
+bool vf_contract_plain_recv(struct vf_object *qp, const struct vf_plain *plain);
+/* The provider did not take it. */
+void vf_contract_take_back(struct vf_object *qp, struct vf_posted_queue *queue);
 /* The provider completed a request on the queue pair. */
 void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
                            bool recv);

@@ -2,6 +2,7 @@
 
 #include "front/contract.h"
 #include "front/inline_verbs.h"
+#include "front/quick.h"
 
 struct create_cq_call {
     struct vf_call call;
@@ -109,26 +110,13 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
     return vf_call_errno(&call);
 }
 
-static void note_completions(struct vf_call *call, const struct ibv_wc *wc)
-{
-    struct vf_record *record = call->record;
-
-    record->completions = (int)call->result;
-    for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++) {
-        record->completion[i].wr_id = wc[i].wr_id;
-        record->completion[i].status = (uint8_t)wc[i].status;
-        record->completion[i].opcode = (uint8_t)wc[i].opcode;
-        record->completion[i].length = wc[i].byte_len;
-    }
-}
-
 static void poll_once(struct vf_call *call)
 {
     struct vf_object *cq = call->object;
 
     call->result = call->provider->poll_cq(cq, (int)call->args[0], call->out);
     if (call->result > 0) {
-        note_completions(call, call->out);
+        vf_record_completions(call->record, call->out, (int)call->result);
         cq->shadow.cq.held -= (uint32_t)call->result;
     }
 }
@@ -154,7 +142,8 @@ static void tell_empty(const struct vf_call *call)
         hooks->empty(hooks->context, call->machine->number);
 }
 
-int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+VF_ASIDE
+static int poll_in_steps(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
     struct vf_call call = {
         .verb = VF_VERB_poll_cq,
@@ -168,6 +157,15 @@ int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
     vf_call_run(&call, vf_contract_poll, poll_cq);
     tell_empty(&call);
     return vf_call_count(&call);
+}
+
+int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+{
+    int answer;
+
+    if (vf_quick_poll_cq(cq, num_entries, wc, &answer))
+        return answer;
+    return poll_in_steps(cq, num_entries, wc);
 }
 
 struct notify_call {

@@ -170,22 +170,28 @@ struct ack_call {
     const struct ibv_async_event *event;
 };
 
+/* False: it has gone, or is no object of that kind. */
+static bool is_live(const struct vf_call *call, const void *handle,
+                    enum vf_kind kind)
+{
+    const struct vf_object *object =
+        vf_registry_find(&call->world->registry, handle);
+
+    return object && object->live && object->kind == (uint8_t)kind;
+}
+
 static void ack_async_event(struct vf_call *call)
 {
-    const struct ibv_async_event *event =
-        ((struct ack_call *)call)->event;
-    struct vf_object *object;
+    const struct ibv_async_event *event = ((struct ack_call *)call)->event;
 
     switch (event->event_type) {
     case IBV_EVENT_CQ_ERR:
-        object = vf_registry_find(&call->world->registry, event->element.cq);
-        if (object && object->live)
+        if (is_live(call, event->element.cq, VF_KIND_CQ))
             event->element.cq->async_events_completed++;
         break;
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_SRQ_LIMIT_REACHED:
-        object = vf_registry_find(&call->world->registry, event->element.srq);
-        if (object && object->live)
+        if (is_live(call, event->element.srq, VF_KIND_SRQ))
             event->element.srq->events_completed++;
         break;
     case IBV_EVENT_PORT_ACTIVE:
@@ -193,8 +199,7 @@ static void ack_async_event(struct vf_call *call)
     case IBV_EVENT_DEVICE_FATAL:
         break;
     default:
-        object = vf_registry_find(&call->world->registry, event->element.qp);
-        if (object && object->live)
+        if (is_live(call, event->element.qp, VF_KIND_QP))
             event->element.qp->events_completed++;
         break;
     }

@@ -35,11 +35,23 @@ static void shadow_place(struct vf_object *mr, uint64_t iova,
     mr->shadow.mr.shift = (uintptr_t)address - iova;
 }
 
+/* EINVAL says nothing of what is wrong with an address that other devices
+ * take. NULL: the errno says enough. */
+static const char *reason_of(const struct vf_profile *profile,
+                             const struct reg_mr_call *reg, int err)
+{
+    if (err == EINVAL && profile->mr_page_aligned && reg->length > 0 &&
+        (uintptr_t)reg->address % profile->page_size != 0)
+        return "the address must be page aligned";
+    return NULL;
+}
+
 static void reg_mr(struct vf_call *call)
 {
     struct reg_mr_call *reg = (struct reg_mr_call *)call;
     struct vf_object *mr = vf_call_new(call, VF_KIND_MR, call->object);
     struct ibv_mr *handle;
+    int err;
 
     if (!mr)
         return;
@@ -50,9 +62,10 @@ static void reg_mr(struct vf_call *call)
     handle->length = reg->length;
     shadow_place(mr, reg->iova, reg->address, reg->length);
     mr->shadow.mr.access = reg->access;
-    vf_call_made(call, mr,
-                 call->provider->reg_mr(mr, reg->address, reg->length,
-                                        reg->iova, reg->access));
+    err = call->provider->reg_mr(mr, reg->address, reg->length, reg->iova,
+                                 reg->access);
+    call->record->reason = reason_of(mr->device->setup.profile, reg, err);
+    vf_call_made(call, mr, err);
 }
 
 static struct ibv_mr *reg_mr_any(enum vf_reg_entry entry, struct ibv_pd *pd,

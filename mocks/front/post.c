@@ -10,6 +10,7 @@
 
 #include "front/contract.h"
 #include "front/inline_verbs.h"
+#include "front/quick.h"
 
 struct post_call {
     struct vf_call call;
@@ -139,8 +140,9 @@ static bool accepted(const struct post_call *post)
     return !post->call.err && post->call.result == 0;
 }
 
-int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
-                 struct ibv_send_wr **bad_wr)
+VF_ASIDE
+static int send_in_steps(struct ibv_qp *qp, struct ibv_send_wr *wr,
+                         struct ibv_send_wr **bad_wr)
 {
     struct post_call post = {
         .call =
@@ -163,14 +165,35 @@ int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
     return vf_call_errno(&post.call);
 }
 
-static int post_recv_any(struct vf_call call, struct ibv_recv_wr *wr,
-                         struct ibv_recv_wr **bad_wr)
+int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+                 struct ibv_send_wr **bad_wr)
 {
-    struct post_call post = {.call = call, .list = wr, .bad = wr};
+    int answer;
 
-    post.call.args[0] = wr ? wr->wr_id : 0;
-    post.call.args[1] = wr ? first_length(wr->sg_list, wr->num_sge) : 0;
-    post.call.settle = settle;
+    if (vf_quick_post_send(qp, wr, bad_wr, &answer))
+        return answer;
+    return send_in_steps(qp, wr, bad_wr);
+}
+
+VF_ASIDE
+static int receive_in_steps(enum vf_verb verb, enum vf_kind kind,
+                            const void *handle, struct ibv_recv_wr *wr,
+                            struct ibv_recv_wr **bad_wr)
+{
+    struct post_call post = {
+        .call =
+            {
+                .verb = verb,
+                .kind = kind,
+                .handle = handle,
+                .args = {wr ? wr->wr_id : 0,
+                         wr ? first_length(wr->sg_list, wr->num_sge) : 0},
+                .settle = settle,
+            },
+        .list = wr,
+        .bad = wr,
+    };
+
     vf_call_run(&post.call, post_contract, post_recv);
     if (!accepted(&post) && post.bad && bad_wr)
         *bad_wr = post.bad;
@@ -180,23 +203,16 @@ static int post_recv_any(struct vf_call call, struct ibv_recv_wr *wr,
 int vf_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                  struct ibv_recv_wr **bad_wr)
 {
-    struct vf_call call = {
-        .verb = VF_VERB_post_recv,
-        .kind = VF_KIND_QP,
-        .handle = qp,
-    };
+    int answer;
 
-    return post_recv_any(call, wr, bad_wr);
+    if (vf_quick_post_recv(qp, wr, bad_wr, &answer))
+        return answer;
+    return receive_in_steps(VF_VERB_post_recv, VF_KIND_QP, qp, wr, bad_wr);
 }
 
 int vf_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
                      struct ibv_recv_wr **bad_wr)
 {
-    struct vf_call call = {
-        .verb = VF_VERB_post_srq_recv,
-        .kind = VF_KIND_SRQ,
-        .handle = srq,
-    };
-
-    return post_recv_any(call, wr, bad_wr);
+    return receive_in_steps(VF_VERB_post_srq_recv, VF_KIND_SRQ, srq, wr,
+                            bad_wr);
 }

@@ -142,6 +142,14 @@ static void name_region(struct vf_posted *posted, struct vf_object *mr)
     mr->shadow.mr.posted++;
 }
 
+/* The bytes of a chain of wr_* were taken when they were set. */
+static bool is_ours(const struct vf_call *call, uint64_t address)
+{
+    const struct vf_registry *registry = &call->world->registry;
+
+    return address - (uintptr_t)registry->base < registry->used;
+}
+
 static void check_entries(struct vf_call *call,
                           const struct vf_request *request, unsigned count,
                           struct vf_posted *posted)
@@ -154,7 +162,9 @@ static void check_entries(struct vf_call *call,
         if (list[i].length == 0)
             continue;
         if (request->inlined) {
-            vf_contract_memory(call, (uintptr_t)list[i].addr, list[i].length);
+            if (!is_ours(call, list[i].addr))
+                vf_contract_memory(call, (uintptr_t)list[i].addr,
+                                   list[i].length);
             continue;
         }
         mr = entry_region(call, &list[i], request->access);
@@ -170,9 +180,9 @@ static size_t bytes_of(unsigned room)
     return sizeof(struct vf_posted) + room * sizeof(struct vf_object *);
 }
 
-static uint32_t slots_of(const struct vf_call *call, uint64_t bytes)
+static uint32_t slots_of(const struct vf_object *owner, uint64_t bytes)
 {
-    uint32_t frame = call->object->device->setup.profile->frame_bytes;
+    uint32_t frame = owner->device->setup.profile->frame_bytes;
 
     if (!frame || bytes <= frame)
         return 1;
@@ -238,26 +248,6 @@ static void forget(struct vf_object *owner, struct vf_posted_queue *queue,
                 bytes_of(posted->room));
 }
 
-bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
-                       uint64_t wr_id, bool signaled, struct vf_object *mr)
-{
-    struct vf_posted *posted =
-        vf_pool_get(&owner->machine->world->registry, bytes_of(1));
-
-    if (!posted)
-        return false;
-    posted->wr_id = wr_id;
-    posted->slots = 1;
-    posted->room = 1;
-    posted->regions = 0;
-    posted->change = VF_WINDOW_SAME;
-    posted->signaled = signaled;
-    if (mr)
-        name_region(posted, mr);
-    append(queue, posted);
-    return true;
-}
-
 /* A device that refuses the number of entries does not look at them. */
 static unsigned readable_entries(struct vf_call *call,
                                  const struct vf_request *request)
@@ -284,8 +274,107 @@ void vf_contract_request(struct vf_call *call, struct vf_request *request)
     if (!posted)
         return;
     check_entries(call, request, count, posted);
-    posted->slots = slots_of(call, bytes);
+    posted->slots = slots_of(call->object, bytes);
     append(queue_of(call), posted);
+}
+
+/* ---- plain requests ---- */
+
+/* Nothing is wrong with the entry, for certain. *mr: its region; NULL: it needs
+ * none. */
+static bool is_plain_entry(const struct vf_object *owner,
+                           const struct ibv_sge *entry, bool inlined,
+                           uint32_t access, struct vf_object **mr)
+{
+    const struct vf_world *world = owner->machine->world;
+    struct vf_object *region;
+    uintptr_t address = (uintptr_t)entry->addr;
+
+    *mr = NULL;
+    if (entry->length == 0)
+        return true;
+    if (!inlined) {
+        region = world->provider->region(owner, entry->lkey);
+        if (!region || !region->live || region->stranger ||
+            region->shadow.mr.lost || region->parent[0] != owner->parent[0] ||
+            !in_region(region, entry) ||
+            (region->shadow.mr.access & access) != access)
+            return false;
+        address = (uintptr_t)(entry->addr + region->shadow.mr.shift);
+        *mr = region;
+    }
+    return vf_memory_alive(world, (const void *)address, entry->length);
+}
+
+/* The queue may be posted to, and has room. */
+static bool takes_plain(const struct vf_object *qp,
+                        const struct vf_posted_queue *queue, uint32_t slots,
+                        int least)
+{
+    return !qp->device->state->unplugged && qp->shadow.qp.state >= least &&
+           slots <= queue->depth && queue->slots <= queue->depth - slots;
+}
+
+static bool remember(struct vf_object *qp, struct vf_posted_queue *queue,
+                     const struct vf_plain *plain, uint32_t slots,
+                     struct vf_object *mr)
+{
+    unsigned room = plain->entry ? 1 : 0;
+    struct vf_posted *posted =
+        vf_pool_get(&qp->machine->world->registry, bytes_of(room));
+
+    if (!posted)
+        return false;
+    posted->wr_id = plain->wr_id;
+    posted->slots = slots;
+    posted->room = (uint8_t)room;
+    posted->regions = 0;
+    posted->change = VF_WINDOW_SAME;
+    posted->signaled = plain->signaled;
+    if (mr)
+        name_region(posted, mr);
+    append(queue, posted);
+    return true;
+}
+
+bool vf_contract_plain_send(struct vf_object *qp, const struct vf_plain *plain)
+{
+    struct vf_posted_queue *queue = &qp->shadow.qp.send;
+    uint32_t length = vf_plain_length(plain);
+    uint32_t slots = slots_of(qp, length);
+    struct vf_object *mr = NULL;
+
+    if ((qp->shadow.qp.type != IBV_QPT_RC &&
+         qp->shadow.qp.type != IBV_QPT_UC) ||
+        (plain->inlined && length > qp->shadow.qp.max_inline) ||
+        !takes_plain(qp, queue, slots, IBV_QPS_RTS))
+        return false;
+    if (plain->entry &&
+        (qp->shadow.qp.send_sge == 0 ||
+         !is_plain_entry(qp, plain->entry, plain->inlined, 0, &mr)))
+        return false;
+    return remember(qp, queue, plain, slots, mr);
+}
+
+bool vf_contract_plain_recv(struct vf_object *qp, const struct vf_plain *plain)
+{
+    struct vf_posted_queue *queue = &qp->shadow.qp.recv;
+    uint32_t slots = slots_of(qp, vf_plain_length(plain));
+    struct vf_object *mr = NULL;
+
+    if (qp->parent[3] || !takes_plain(qp, queue, slots, IBV_QPS_INIT))
+        return false;
+    if (plain->entry &&
+        (qp->shadow.qp.recv_sge == 0 ||
+         !is_plain_entry(qp, plain->entry, false, IBV_ACCESS_LOCAL_WRITE, &mr)))
+        return false;
+    return remember(qp, queue, plain, slots, mr);
+}
+
+void vf_contract_take_back(struct vf_object *qp, struct vf_posted_queue *queue)
+{
+    if (queue->last)
+        forget(qp, queue, queue->last);
 }
 
 void vf_contract_depth(struct vf_call *call)

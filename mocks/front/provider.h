@@ -82,6 +82,8 @@ struct vf_provider_ops {
      * holds. */
     int (*resize_cq)(struct vf_object *cq, int cqe);
     int (*poll_cq)(struct vf_object *cq, int room, struct ibv_wc *wc);
+    /* True: a poll would find nothing, and has nothing else to see to. */
+    bool (*is_empty_cq)(const struct vf_object *cq);
     int (*req_notify_cq)(struct vf_object *cq, int solicited_only);
     /* Takes the next completion event; 0, or EAGAIN: none. */
     int (*get_cq_event)(struct vf_object *channel, struct vf_object **cq);

@@ -220,6 +220,8 @@ static void add_end(struct line *line, const struct vf_record *record)
     }
     if (record->planned)
         add(line, " (planned)");
+    if (record->reason)
+        add(line, " (%s)", record->reason);
     if (record->finding)
         add(line, " (%s)", record->finding);
 }

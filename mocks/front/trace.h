@@ -47,6 +47,8 @@ struct vf_record {
     uint64_t args[3];
     const char *name;    /* get_device_name's answer */
     const char *finding; /* the short word of a finding; NULL: none */
+    const char *reason;  /* why the device said no, where the errno does not
+                            tell; NULL: nothing to add */
     struct vf_record_completion completion[VF_RECORD_COMPLETIONS];
 };
 

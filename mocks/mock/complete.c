@@ -81,6 +81,24 @@ void mock_drop_work(struct vf_world *world, uint32_t ref)
     room_put(world->view, ref, mock_work(world->view, ref)->size);
 }
 
+/* Whoever dies in between has given back one less: it is lost to the room, and
+ * nothing is given back twice. */
+void mock_drop_work_later(struct vf_world *world, uint32_t ref)
+{
+    const struct room_view *view = world->view;
+    struct room_process *self = &view->room->processes[view->self];
+    uint32_t rested = self->resting;
+
+    if (!ref)
+        return;
+    if (mock_work(view, ref)->parked)
+        mock_unpark(world, ref);
+    self->resting = ref;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (rested)
+        room_put(world->view, rested, mock_work(view, rested)->size);
+}
+
 static _Atomic uint32_t *underway_of(struct vf_world *world, uint32_t process)
 {
     return &world->view->room->processes[process].underway;
@@ -100,6 +118,18 @@ void *mock_inside(struct vf_world *world, uint32_t index)
     if (!cq || !cq->object.live || is_full(cq))
         return NULL;
     return next_entry(world->view, cq)->bytes;
+}
+
+const void *mock_inside_ahead(struct vf_world *world, uint32_t index,
+                              unsigned more)
+{
+    const struct room_cq *cq = room_find(world->view, ROOM_CQ, index);
+    const struct room_completion *ring;
+
+    if (!cq || !cq->object.live)
+        return NULL;
+    ring = room_at(world->view, cq->ring);
+    return ring[(cq->tail + more) & (cq->slots - 1)].bytes;
 }
 
 /* kept: the message waits in the request. False: the completion is lost. */

@@ -201,7 +201,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
         mock_deliver(object, &entry->wc);
     }
     atomic_store_explicit(&cq->head, head + 1, memory_order_release);
-    mock_drop_work(world, work);
+    mock_drop_work_later(world, work);
     return true;
 }
 
@@ -344,6 +344,20 @@ int mock_poll_cq(struct vf_object *object, int room, struct ibv_wc *wc)
     } while (count < room && take_arrived(object, NULL));
     note_lost(object);
     return count;
+}
+
+bool mock_is_empty_cq(const struct vf_object *object)
+{
+    const struct room_view *view = object->machine->world->view;
+    const struct mock_cq *cq = object->handle;
+    uint32_t head;
+
+    if (cq->first || cq->room->lost != 0)
+        return false;
+    if (!view->shared)
+        return true;
+    head = atomic_load_explicit(&cq->room->head, memory_order_relaxed);
+    return !arrived(view, cq->room, head);
 }
 
 int mock_req_notify_cq(struct vf_object *object, int solicited_only)

@@ -187,6 +187,7 @@ int mock_destroy_cq(struct vf_object *cq);
 void mock_release_cq(struct vf_object *cq);
 int mock_resize_cq(struct vf_object *cq, int cqe);
 int mock_poll_cq(struct vf_object *cq, int room, struct ibv_wc *wc);
+bool mock_is_empty_cq(const struct vf_object *cq);
 int mock_req_notify_cq(struct vf_object *cq, int solicited_only);
 int mock_get_cq_event(struct vf_object *channel, struct vf_object **cq);
 void mock_deliver(struct vf_object *cq, const struct ibv_wc *wc);
@@ -221,6 +222,10 @@ void mock_complete_error(struct vf_world *world, struct room_qp *qp,
 /* Where the bytes of the next completion in the queue (index) lie; NULL: it is
  * full, or gone. */
 void *mock_inside(struct vf_world *world, uint32_t cq);
+/* Where they will lie when so many more have come; only to ask for the cache
+ * line. NULL: the queue is gone. */
+const void *mock_inside_ahead(struct vf_world *world, uint32_t cq,
+                              unsigned more);
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp);
 uint32_t mock_count_completion(struct vf_machine *machine);
@@ -228,6 +233,9 @@ uint32_t mock_count_completion(struct vf_machine *machine);
 void mock_unpark(struct vf_world *world, uint32_t work);
 /* Gives a request back that nobody completes; 0: none. */
 void mock_drop_work(struct vf_world *world, uint32_t work);
+/* Likewise, before long: a peer has its cache line just now, which is asked
+ * for, and nobody waits. The room need not be entered. */
+void mock_drop_work_later(struct vf_world *world, uint32_t work);
 /* Copies the bytes that wait with the entry to where its receive says. */
 void mock_unpack_bytes(struct vf_world *world, struct room_completion *entry,
                        uint32_t work);
@@ -341,10 +349,10 @@ void move_describe(struct vf_world *world, const struct room_qp *sender,
 /* Do the bytes that wait for this receive count as such that peers reach? */
 enum mock_kept move_how_kept(const struct vf_world *world,
                              const struct room_work *received);
-/* A message has gone to the receiver: where the sender's process will look for
- * the next one. */
-void move_note_ahead(struct vf_world *world, const struct room_qp *sender,
-                     struct room_qp *receiver);
+/* Where the sender's process will look for the message that comes next to the
+ * receiver, after so many more completions of it. The room is shared. */
+void move_note_ahead(struct vf_world *world, struct mock_qp *sender,
+                     struct room_qp *receiver, unsigned more);
 /* Waits until nobody copies to it or moves its sends. */
 void move_settle(struct vf_world *world, struct room_qp *qp);
 /* IBV_WC_SUCCESS, or what is wrong with the entries of the request. */

@@ -367,19 +367,23 @@ static int echo(struct vf_world *world, const struct room_qp *sender,
                : profile->rc_refused_status;
 }
 
-/* Where the sender's process will look next time. */
-void move_note_ahead(struct vf_world *world, const struct room_qp *sender,
-                     struct room_qp *receiver)
+void move_note_ahead(struct vf_world *world, struct mock_qp *sender,
+                     struct room_qp *receiver, unsigned more)
 {
-    struct mock_ahead *ahead;
+    struct mock_ahead *ahead = &sender->ahead;
     const struct room_queue *queue = receives_of(world->view, receiver);
 
-    if (!world->view->shared || !mock_is_ours(world, &sender->object))
-        return;
-    ahead = &((struct mock_qp *)mock_owner(&sender->object)->handle)->ahead;
     ahead->receives = queue;
     ahead->receive = queue->first ? mock_work(world->view, queue->first) : NULL;
-    ahead->bytes = mock_inside(world, receiver->recv_cq);
+    ahead->bytes = mock_inside_ahead(world, receiver->recv_cq, more);
+}
+
+static void note_ahead(struct vf_world *world, const struct room_qp *sender,
+                       struct room_qp *receiver)
+{
+    if (world->view->shared && mock_is_ours(world, &sender->object))
+        move_note_ahead(world, mock_owner(&sender->object)->handle, receiver,
+                        0);
 }
 
 static enum move move_send(struct vf_world *world, struct room_qp *sender,
@@ -403,7 +407,7 @@ static enum move move_send(struct vf_world *world, struct room_qp *sender,
                                             : MOVE_DONE;
     }
     if (status == IBV_WC_SUCCESS)
-        move_note_ahead(world, sender, receiver);
+        note_ahead(world, sender, receiver);
     status = echo(world, sender, receiver, status);
     mock_complete_send(world, sender, sent, status);
     if (status != IBV_WC_SUCCESS)

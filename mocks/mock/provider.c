@@ -67,6 +67,7 @@ const struct vf_provider_ops vf_mock_provider = {
     .destroy_cq = mock_destroy_cq,
     .resize_cq = mock_resize_cq,
     .poll_cq = mock_poll_cq,
+    .is_empty_cq = mock_is_empty_cq,
     .req_notify_cq = mock_req_notify_cq,
     .get_cq_event = mock_get_cq_event,
     .deliver = mock_deliver,

@@ -102,6 +102,7 @@ void room_reset(struct vf_world *world)
     atomic_store_explicit(&room->deadline, 0, memory_order_relaxed);
     memset(room->processes[0].cache, 0, sizeof(room->processes[0].cache));
     memset(room->spare, 0, sizeof(room->spare));
+    room->processes[0].resting = 0;
 }
 
 void room_enter(struct vf_world *world)
@@ -167,6 +168,13 @@ static struct room_cache *own_cache(const struct room_view *view, unsigned rank)
     return &view->room->processes[view->self].cache[rank];
 }
 
+bool room_has(const struct room_view *view, size_t size)
+{
+    unsigned rank = class_of(size);
+
+    return rank < ROOM_CLASSES && own_cache(view, rank)->first != 0;
+}
+
 uint32_t room_get(struct room_view *view, size_t size)
 {
     unsigned rank = class_of(size);
@@ -198,9 +206,15 @@ void room_put(struct room_view *view, uint32_t ref, size_t size)
     cache->count++;
 }
 
+static size_t work_size(const struct room_view *view, uint32_t ref)
+{
+    return ((const struct room_work *)room_at(view, ref))->size;
+}
+
 void room_inherit(struct room_view *view, uint32_t process)
 {
     struct room *room = view->room;
+    uint32_t rested = room->processes[process].resting;
 
     for (unsigned rank = 0; rank < ROOM_CLASSES; rank++) {
         struct room_cache *cache = &room->processes[process].cache[rank];
@@ -209,6 +223,9 @@ void room_inherit(struct room_view *view, uint32_t process)
             push(view, &room->spare[rank], pop(view, &cache->first));
         cache->count = 0;
     }
+    if (rested)
+        push(view, &room->spare[class_of(work_size(view, rested))], rested);
+    room->processes[process].resting = 0;
 }
 
 /* The index of one that has rested long enough, or a fresh one; 0: none. */

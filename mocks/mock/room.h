@@ -28,7 +28,9 @@
  * Works (work requests) are taken by one process and may be given back by
  * another. Each process keeps some of those it was given back for its next
  * post, and leaves the rest to the others: a stream of messages in one
- * direction moves memory from one process to the other, and back that way.
+ * direction moves memory from one process to the other, and back that way. The
+ * receive whose message a process has just polled rests until the next one: its
+ * cache line is still the sender's, and giving it back would wait for that.
  */
 #ifndef VF_MOCK_ROOM_H
 #define VF_MOCK_ROOM_H
@@ -254,6 +256,7 @@ struct room_process {
     _Alignas(64) uint32_t landing;
     struct room_move move;
     struct room_cache cache[ROOM_CLASSES];
+    uint32_t resting; /* a work that is given back with the next one; 0: none */
     uint32_t held;
     uint32_t regions[ROOM_HELD];  /* that it copies to or from now */
     uint32_t objects[ROOM_KINDS]; /* lists, indices */
@@ -331,6 +334,9 @@ static inline uint32_t room_ref(const struct room_view *view,
                       ROOM_GRANULE);
 }
 
+/* Has this process kept a piece of the size? Then room_get gives it, and the
+ * room need not be entered. */
+bool room_has(const struct room_view *view, size_t size);
 /* Memory, not zeroed; 0: out of it. The room is entered. */
 uint32_t room_get(struct room_view *view, size_t size);
 /* Gives it back, to this process; the room need not be entered. */

@@ -18,6 +18,7 @@
 struct short_message {
     struct vf_world *world;
     struct room_qp *sender, *receiver;
+    struct mock_qp *mock; /* the sender's */
     const struct ibv_send_wr *wr;
     const struct ibv_sge *bytes; /* NULL: there are none */
     uint32_t length;
@@ -68,8 +69,9 @@ static bool is_readable(const struct short_message *message)
 
 /* The other end, in another process. The device that the addresses lead to
  * stays the same; whether it is reached does not. */
-static bool find_receiver(struct short_message *message, struct mock_qp *mock)
+static bool find_receiver(struct short_message *message)
 {
+    struct mock_qp *mock = message->mock;
     struct vf_world *world = message->world;
     struct room_qp *sender = message->sender;
 
@@ -122,6 +124,7 @@ static void take_bytes(const struct short_message *message)
         memcpy(message->place, from, message->length);
 }
 
+/* The last thing that is done: its owner sees it, and wants the room. */
 static void complete_receive(const struct short_message *message)
 {
     struct vf_world *world = message->world;
@@ -141,6 +144,7 @@ static void complete_receive(const struct short_message *message)
     move_describe(world, message->sender, &sent, receiver, 0, &wc);
     hold_receive(world, receiver, &receiver->recv);
     mock_take(world->view, &receiver->recv);
+    move_note_ahead(world, message->mock, receiver, 1);
     mock_complete(world, receiver, received, true, &wc, NULL,
                   MOCK_INSIDE | move_how_kept(world, message->received));
 }
@@ -165,6 +169,7 @@ bool short_send(struct vf_object *object, struct room_qp *qp,
     struct short_message message = {
         .world = object->machine->world,
         .sender = qp,
+        .mock = object->handle,
         .wr = wr,
     };
 
@@ -172,16 +177,19 @@ bool short_send(struct vf_object *object, struct room_qp *qp,
         message.length > profile->max_message ||
         (profile->frame_bytes && message.length > profile->frame_bytes))
         return false;
-    if (!find_receiver(&message, object->handle) ||
-        is_planned(message.world, qp) ||
+    /* The receiver looks at the entry all the time: it comes here while the
+     * rest is looked at, not when it is written. */
+    if (message.mock->ahead.bytes)
+        vf_os_want((const unsigned char *)message.mock->ahead.bytes -
+                   offsetof(struct room_completion, bytes));
+    if (!find_receiver(&message) || is_planned(message.world, qp) ||
         is_planned(message.world, message.receiver))
         return false;
     if (!is_readable(&message) || !find_receive(&message) ||
         !find_places(&message))
         return false;
     take_bytes(&message);
-    complete_receive(&message);
     complete_send(&message);
-    move_note_ahead(message.world, qp, message.receiver);
+    complete_receive(&message);
     return true;
 }

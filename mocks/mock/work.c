@@ -38,14 +38,19 @@ static bool needs_extra(const struct room_qp *qp, enum ibv_wr_opcode opcode)
     }
 }
 
+static size_t work_bytes(int entries, uint32_t bytes)
+{
+    return offsetof(struct room_work, sge) +
+           (size_t)entries * sizeof(struct ibv_sge) + bytes;
+}
+
 /* A piece of memory for the request, its entries summed up; 0: err set. */
 static uint32_t new_work(struct vf_object *owner, const struct ibv_sge *list,
                          int entries, uint32_t bytes, int *err)
 {
     const struct vf_profile *profile = owner->device->setup.profile;
     struct room_view *view = owner->machine->world->view;
-    size_t size = offsetof(struct room_work, sge) +
-                  (size_t)entries * sizeof(struct ibv_sge) + bytes;
+    size_t size = work_bytes(entries, bytes);
     struct room_work *work;
     uint64_t length = 0;
     uint32_t ref;
@@ -325,31 +330,68 @@ int mock_post_send(struct vf_object *object, struct ibv_send_wr *wr,
     return err;
 }
 
-int mock_post_one_recv(struct vf_object *owner, struct room_queue *queue,
-                       uint32_t max_sge, const struct ibv_recv_wr *wr,
-                       uint32_t *posted)
+static uint32_t bytes_beside(const struct room_view *view)
+{
+    return view->shared ? SHORT_MESSAGE : 0;
+}
+
+/* A receive that is ready comes to the queue. */
+static int take_in(struct vf_object *owner, struct room_queue *queue,
+                   uint32_t ref, uint32_t *posted)
 {
     struct room_view *view = owner->machine->world->view;
-    struct room_work *work;
-    uint32_t ref;
-    int err;
 
     *posted = 0;
-    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
-        return EINVAL;
-    ref = new_work(owner, wr->sg_list, wr->num_sge,
-                   view->shared ? SHORT_MESSAGE : 0, &err);
-    if (!ref)
-        return err;
-    work = mock_work(view, ref);
-    if (!fits(queue, work)) {
+    if (!fits(queue, mock_work(view, ref))) {
         drop(view, ref);
         return owner->device->setup.profile->recv_over_depth_refused ? ENOMEM
                                                                      : 0;
     }
-    work->wr_id = wr->wr_id;
     *posted = ref;
     return 0;
+}
+
+static uint32_t new_recv(struct vf_object *owner, uint32_t max_sge,
+                         const struct ibv_recv_wr *wr, int *err)
+{
+    struct room_view *view = owner->machine->world->view;
+    uint32_t ref;
+
+    *err = EINVAL;
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
+        return 0;
+    ref = new_work(owner, wr->sg_list, wr->num_sge, bytes_beside(view), err);
+    if (ref)
+        mock_work(view, ref)->wr_id = wr->wr_id;
+    return ref;
+}
+
+int mock_post_one_recv(struct vf_object *owner, struct room_queue *queue,
+                       uint32_t max_sge, const struct ibv_recv_wr *wr,
+                       uint32_t *posted)
+{
+    int err;
+    uint32_t ref = new_recv(owner, max_sge, wr, &err);
+
+    *posted = 0;
+    return ref ? take_in(owner, queue, ref, posted) : err;
+}
+
+/* Most often one receive is posted, and memory for it is at hand. It is filled
+ * before the room is entered, whose lock may be on the way here meanwhile: then
+ * nothing is left to do there but the queue. (Whoever dies in between takes one
+ * piece of memory along.) 0: not so, or an error, which is found again. */
+static uint32_t ready_recv(struct vf_object *object, const struct room_qp *qp,
+                           const struct ibv_recv_wr *wr)
+{
+    struct room_view *view = object->machine->world->view;
+    int err;
+
+    if (!view->shared || !wr || wr->next || wr->num_sge < 0 ||
+        qp->recv.depth == 0 ||
+        !room_has(view, work_bytes(wr->num_sge, bytes_beside(view))))
+        return 0;
+    return new_recv(object, qp->cap.max_recv_sge, wr, &err);
 }
 
 int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
@@ -358,18 +400,22 @@ int mock_post_recv(struct vf_object *object, struct ibv_recv_wr *wr,
     struct vf_world *world = object->machine->world;
     struct room_qp *qp = ((struct mock_qp *)object->handle)->room;
     uint32_t count = 0;
+    uint32_t ready;
     int err = 0;
 
     if (qp->state == IBV_QPS_RESET || qp->srq) {
         *bad = object->device->setup.profile->state_error_is_bare ? NULL : wr;
         return EINVAL;
     }
+    ready = ready_recv(object, qp, wr);
     room_enter(world);
     for (; wr && !err; wr = err ? wr : wr->next) {
         uint32_t work = 0;
 
         err = check_count(count++, &qp->recv);
-        if (!err)
+        if (!err && ready)
+            err = take_in(object, &qp->recv, ready, &work);
+        else if (!err)
             err = mock_post_one_recv(object, &qp->recv, qp->cap.max_recv_sge,
                                      wr, &work);
         if (work && qp->state == IBV_QPS_ERR)

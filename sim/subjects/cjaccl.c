@@ -183,7 +183,7 @@ static void check_warnings(struct sim_rank *rank, const struct cj_group *group,
     struct cj_info info;
     bool fell = false;
     if (group) {
-        cj_info(group, &info);
+        cj_group_info(group, &info);
         fell = info.sockets && backend == CJ_BACKEND_RDMA;
     }
     if (group && warnings != fell)

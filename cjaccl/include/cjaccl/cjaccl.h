@@ -52,11 +52,14 @@
  * times and send no more than those (credits). With a JACCL rank in the group
  * nothing can be done about it.
  *
- * Waiting. No wait is without an end. Start-up has one deadline, every
- * operation has its own, and while a rank waits it watches its side-channel
- * connections, so that a rank that died is an error on the others and no hang.
- * A rank that failed closes its connections. Rank 0, at the centre, then fails
- * too, and so do all others.
+ * Waiting. No wait is without an end. Start-up has one deadline. An operation
+ * fails when nothing has moved for its time-out: every message that came or
+ * went renews its deadline, so it may take as long as its bytes do. And while a
+ * rank waits it watches its side-channel connections, so that a rank that died
+ * is an error on the others and no hang. A rank that failed closes its
+ * connections. Rank 0, at the centre, then fails too, and so do all others. In
+ * a group of cjaccl ranks only it passes on who began and why, and each rank's
+ * error names that one.
  *
  * After an error in an operation the group is failed: work may be left in the
  * queues and nobody can tell what a late message belongs to. Every later call
@@ -375,7 +378,7 @@ struct cj_config {
     enum cj_backend backend;
     enum cj_fallback fallback;
     int64_t start_timeout_ns;         /* of cj_init(); 0: 60 s */
-    int64_t operation_timeout_ns;     /* of each operation; 0: 600 s */
+    int64_t operation_timeout_ns;     /* without progress; 0: 600 s */
     const struct cj_gather *gather;   /* NULL: connections to rank 0 */
     const struct cj_verbs *verbs;     /* NULL: from the library */
     const struct cj_library *library; /* NULL: dlopen */
@@ -454,7 +457,10 @@ enum cj_type {
     CJ_TYPE_COUNT
 };
 
-/* In no function below is a pointer NULL where it is not said. */
+/*
+ * A NULL where there may be none is CJ_INVALID. It may be the `error` of every
+ * function, a buffer of no bytes, and the group of cj_finalize().
+ */
 struct cj_group;
 
 /*
@@ -516,10 +522,16 @@ int cj_recv(struct cj_group *group, void *out, size_t bytes, int from,
 int cj_barrier(struct cj_group *group, struct cj_error *error);
 
 /*
- * Releases the group, also a failed one, without waiting for the other ranks: a
- * rank that leaves while others are in an operation is missed by them, even if
- * they need nothing of it. Where some end earlier than others, a cj_barrier()
- * comes first.
+ * Releases the group, also a failed one, without waiting for the other ranks,
+ * which may do so in any order. In a group of cjaccl ranks only, the others go
+ * on with what does not need this one: what they send each other. A collective
+ * that this rank did not begin is an error on them that names it, as is a send
+ * to it or a recv of what it never sent. Once rank 0 has left, nobody passes on
+ * which rank failed (see "Waiting"); then a send or a recv whose other end dies
+ * may only end at its deadline. With a JACCL rank in the group, or where a
+ * process ends without this call, a rank that leaves while others are in an
+ * operation is missed by them, even if they need nothing of it: there, a
+ * cj_barrier() comes first.
  *
  * Children are released before their parents. What fails to be released is
  * left, the rest is released all the same, and the first failure is the result.
@@ -531,11 +543,11 @@ int cj_barrier(struct cj_group *group, struct cj_error *error);
  */
 int cj_finalize(struct cj_group *group, struct cj_error *error);
 
-/* The rank of the caller, the number of ranks. */
+/* The rank of the caller, the number of ranks. Of NULL: -1 and 0. */
 int cj_rank(const struct cj_group *group);
 int cj_size(const struct cj_group *group);
 
-/* What has become of a group. */
+/* What has become of a group; of NULL all is 0. */
 struct cj_info {
     bool ring;         /* else a mesh */
     bool sockets;      /* it runs over TCP */
@@ -546,7 +558,7 @@ struct cj_info {
     size_t memory;     /* bytes of all buffers and of the group itself */
     size_t registered; /* bytes, counted once per region */
 };
-void cj_info(const struct cj_group *group, struct cj_info *info);
+void cj_group_info(const struct cj_group *group, struct cj_info *info);
 
 /* Whether a verbs library with at least one device is there. `library` is as in
  * the configuration, NULL the default. */
