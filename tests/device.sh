@@ -183,7 +183,7 @@ part_findings() {
         pd-for-mr) title=pd-not-mr ;;
         *) title=$mistake ;;
         esac
-        VERBFAULT_DEVICE_KEEP_GOING=0 through "$passage" $mistake
+        VERBFAULT_DEVICE_KEEP_GOING=0 through "$passage" "$mistake"
         want "$mistake" "finding: r0: $title in "
         want "$mistake ends it" 'status 99'
     done
