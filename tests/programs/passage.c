@@ -293,7 +293,7 @@ static void *acknowledge(void *cq)
 {
     while (!destroying)
         sched_yield();
-    for (int i = 0; i < 10000; i++)
+    for (int i = 0; i < 100; i++)
         sched_yield();
     ibv_ack_cq_events(cq, 1);
     return NULL;
