@@ -160,8 +160,9 @@ void doctor_count_pairs(struct doctor *doctor, struct doctor_device *device);
 void doctor_count_regions(struct doctor *doctor, struct doctor_device *device);
 
 /* ---- doctor_pair.c */
-struct ibv_qp *doctor_create_qp(struct doctor *doctor,
-                                const struct doctor_device *device);
+/* In RESET. True, or false with errno set and *qp NULL. */
+bool doctor_create_qp(struct doctor *doctor, const struct doctor_device *device,
+                      struct ibv_qp **qp);
 /* Each: true, or false with *flaw filled. */
 bool doctor_to_init(struct doctor *doctor, struct ibv_qp *qp,
                     struct doctor_flaw *flaw);

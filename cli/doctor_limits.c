@@ -88,8 +88,7 @@ void doctor_count_pairs(struct doctor *doctor, struct doctor_device *device)
     int got = 0, err_no = 0;
     while (got < PAIRS_MAX && !cli_interrupted()) {
         errno = 0;
-        pairs[got] = doctor_create_qp(doctor, device);
-        if (!pairs[got]) {
+        if (!doctor_create_qp(doctor, device, &pairs[got])) {
             err_no = errno != 0 ? errno : EIO;
             break;
         }

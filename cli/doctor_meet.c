@@ -165,15 +165,14 @@ static void simplify(char *name)
             strlen(name + sizeof mapped - 1) + 1);
 }
 
-/* The next connection, or a negative errno. */
+/* The next connection, or a negative errno. Strays must not keep it going. */
 static int accept_until(int listener, int64_t until)
 {
-    for (;;) {
-        int64_t slice = sooner(until, doctor_now() + SECOND_NS / 10);
-        int end = cji_default_net.accept(NULL, listener, slice);
-        if (end != -ETIMEDOUT || doctor_now() >= until || cli_interrupted())
-            return end;
-    }
+    int end = -ETIMEDOUT;
+    while (end == -ETIMEDOUT && doctor_now() < until && !cli_interrupted())
+        end = cji_default_net.accept(
+            NULL, listener, sooner(until, doctor_now() + SECOND_NS / 10));
+    return end;
 }
 
 static void nobody_came(struct doctor *doctor, const struct doctor_wire *wire,

@@ -20,11 +20,10 @@ enum {
              IBV_ACCESS_REMOTE_WRITE
 };
 
-struct ibv_qp *doctor_create_qp(struct doctor *doctor,
-                                const struct doctor_device *device)
+bool doctor_create_qp(struct doctor *doctor, const struct doctor_device *device,
+                      struct ibv_qp **qp)
 {
     struct ibv_qp_init_attr attr;
-    struct ibv_qp *qp;
     memset(&attr, 0, sizeof attr);
     attr.send_cq = device->cq;
     attr.recv_cq = device->cq;
@@ -33,8 +32,8 @@ struct ibv_qp *doctor_create_qp(struct doctor *doctor,
     attr.cap.max_send_sge = 1;
     attr.cap.max_recv_sge = 1;
     attr.qp_type = IBV_QPT_UC;
-    qp = doctor->verbs.create_qp(device->pd, &attr);
-    return qp;
+    *qp = doctor->verbs.create_qp(device->pd, &attr);
+    return *qp != NULL;
 }
 
 bool doctor_to_init(struct doctor *doctor, struct ibv_qp *qp,
@@ -128,20 +127,19 @@ bool doctor_open_end(struct doctor *doctor, const struct doctor_device *device,
     void *memory;
     memset(end, 0, sizeof *end);
     if (posix_memalign(&memory, (size_t)sysconf(_SC_PAGESIZE),
-                       2 * DOCTOR_BYTES) != 0)
+                       (size_t)2 * DOCTOR_BYTES) != 0)
         return doctor_flaw(flaw, "message", busy, "no memory for a message");
     end->memory = memory;
-    memset(end->memory, 0, 2 * DOCTOR_BYTES);
+    memset(end->memory, 0, (size_t)2 * DOCTOR_BYTES);
     errno = 0;
-    end->mr =
-        doctor->verbs.reg_mr(device->pd, memory, 2 * DOCTOR_BYTES, ACCESS);
+    end->mr = doctor->verbs.reg_mr(device->pd, memory, (size_t)2 * DOCTOR_BYTES,
+                                   ACCESS);
     if (!end->mr)
         return doctor_flaw(flaw, "message", busy,
                            "no region for a message can be registered: %s",
                            cji_errno_text(errno).text);
     errno = 0;
-    end->qp = doctor_create_qp(doctor, device);
-    if (!end->qp)
+    if (!doctor_create_qp(doctor, device, &end->qp))
         return doctor_flaw(flaw, "message", busy,
                            "the device gives no queue pair for a message: %s",
                            cji_errno_text(errno).text);

@@ -159,7 +159,7 @@ static bool cards(struct play *play)
             doctor_flaw(&flaw, "card", "mend that first: see the lines above",
                         "no device of this machine came so far that it "
                         "could be connected");
-    if (good)
+    if (good && play->device)
         write_place(play, mine);
     if (!exchange(play, "card", good, mine, &flaw, theirs))
         return false;

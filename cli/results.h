@@ -74,7 +74,10 @@ enum { CLI_JSON = 256, CLI_JUNIT, CLI_SARIF, CLI_OUTPUT_END };
     }
 #define CLI_OUTPUT_HELP                                                        \
     "  --json FILE    all results, for scripts; - is standard output\n"        \
-    "  --junit FILE   the same as test cases, for what shows tests\n"          \
+    "  --junit FILE   the same as test cases, for what shows tests: a "        \
+    "broken\n"                                                                 \
+    "                 promise fails, and so does what a scenario did not\n"    \
+    "                 expect; a model that crashes as it should does not\n"    \
     "  --sarif FILE   what was found, for what shows findings (SARIF 2.1)\n"
 /* Takes the option's value, if it is one of the three. */
 bool cli_output_option(struct cli_outputs *outputs, int option, const char *at);

@@ -88,15 +88,15 @@ problems() {
 }
 # twin NAME [ARGUMENTS...]: --json says what the lines of the last one said
 twin() {
-    name=$1
+    twin=$1
     shift
     sed -E 's/^(ok|FAIL|skip) +/\1 /; /^(ok|FAIL|skip)/!d; s/ ?\(after .*//' \
         doc | sed -E 's/:[0-9]{4,5}/:PORT/g' >lines
     cp code code.lines
     examine --json "$@"
-    check "$name: the exit code with --json" cmp code code.lines
+    check "$twin: the exit code with --json" cmp code code.lines
     command -v python3 >/dev/null || return
-    check "$name: --json" python3 - <<'END'
+    check "$twin: --json" python3 - <<'END'
 import json, re
 root = json.load(open("doc"))
 want = open("lines").read().splitlines()
@@ -196,7 +196,7 @@ spoilt 'a wrong length' 1 '^FAIL message rdma_en2: .* a length of 100' \
 
 scene rxe rdma_en2
 expect 'all is well' 0 '^no problem found \(14 steps ok, 0 skipped\)$'
-check 'the mock answers' grep -q "^ok   library: .*$library" doc
+check 'the mock answers' grep -q "^ok   library: .*/$(basename "$library")" doc
 check 'every step' [ "$(sed -n 's/^ok   \([^:]*\): .*/\1/p' doc |
     tr '\n' ',')" = 'library,devices,open rdma_en2,limits rdma_en2,port '\
 'rdma_en2,GID rdma_en2,domain rdma_en2,completion queue rdma_en2,queue pairs '\
