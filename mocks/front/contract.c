@@ -28,6 +28,8 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
     va_list list;
     char line[VF_LINE_MAX];
 
+    if (!fatal && call->object && call->object->stranger)
+        return;
     snprintf(finding.title, sizeof(finding.title), "%s in %s", what,
              vf_verb_name(call->verb));
     va_start(list, detail);
@@ -147,7 +149,8 @@ static bool is_of_context(struct vf_call *call, const struct vf_object *object)
 {
     const struct vf_object *context = vf_contract_root(object);
 
-    if (!call->object || vf_contract_root(call->object) == context)
+    if (!call->object || vf_contract_root(call->object) == context ||
+        call->provider->meet) /* a real kernel looks itself */
         return true;
     vf_contract_finding(
         call, false, "wrong-context", "%s %u is of context %u, the call of %u",
@@ -166,6 +169,8 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
             ? call->found
             : vf_registry_find(&call->world->registry, handle);
 
+    if (handle && call->provider->meet)
+        object = call->provider->meet(call->machine, object, handle, kind);
     /* What another machine's process holds is nothing here. */
     if (object && object->machine != call->machine)
         object = NULL;
@@ -173,7 +178,7 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
     if (object && vf_contract_usable(object, kind))
         return is_of_context(call, object) ? object : NULL;
     name_mistake(call, object, handle, kind);
-    if (!call->reads_nothing) {
+    if (!call->reads_nothing && !(handle && call->provider->meet)) {
         follow(handle, kind, first_read);
         if (object && object->kind == kind)
             follow_freed(object->live ? vf_contract_root(object) : object);
@@ -299,6 +304,8 @@ void vf_contract_modify(struct vf_call *call, const struct ibv_qp_attr *attr,
     enum ibv_qp_state from = (enum ibv_qp_state)qp->shadow.qp.state;
     enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : from;
 
+    if (from == IBV_QPS_UNKNOWN)
+        return;
     switch (vf_transition_check((enum ibv_qp_type)qp->shadow.qp.type, from, to,
                                 mask)) {
     case VF_TRANSITION_OK:

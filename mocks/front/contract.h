@@ -16,7 +16,8 @@
 
 #include "front/call.h"
 
-/* Reports "<what> in <verb>"; detail is printf's. what must be static. */
+/* Reports "<what> in <verb>"; detail is printf's. what must be static. Of a
+ * stranger only what is fatal. */
 void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
                          const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
@@ -24,11 +25,21 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
 /*
  * The object of a handle that the call depends on: of the right kind, alive,
  * its context too, which is that of the call's first handle (wrong-context:
- * answers the call with EINVAL and returns NULL). Else reports it as fatal, reads the handle as rdma-core
- * would, answers the call with EINVAL if that did not fault, and returns NULL.
+ * answers the call with EINVAL and returns NULL). Else reports it as fatal,
+ * reads the handle as rdma-core would, answers the call with EINVAL if that did
+ * not fault, and returns NULL.
  */
 struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
                                      enum vf_kind kind, ptrdiff_t first_read);
+
+/* Are they of one domain, as far as is known? One that was made elsewhere may
+ * share another's (a parent domain does). */
+static inline bool vf_same_domain(const struct vf_object *a,
+                                  const struct vf_object *b)
+{
+    return a->parent[0] == b->parent[0] || a->stranger || b->stranger ||
+           a->parent[0]->stranger || b->parent[0]->stranger;
+}
 
 /* children-alive: what the call releases still has children. */
 void vf_contract_childless(struct vf_call *call);

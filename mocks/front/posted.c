@@ -89,7 +89,7 @@ static void name_entry_mistake(struct vf_call *call, const struct ibv_sge *sge,
 {
     const struct vf_object *owner = call->object;
 
-    if (mr->parent[0] != owner->parent[0])
+    if (!vf_same_domain(mr, owner))
         vf_contract_finding(call, false, "wrong-domain-key",
                             "region %u is of domain %u, the %s of %u",
                             (unsigned)mr->id, (unsigned)mr->parent[0]->id,
@@ -112,13 +112,17 @@ static void name_entry_mistake(struct vf_call *call, const struct ibv_sge *sge,
 static struct vf_object *
 entry_region(struct vf_call *call, const struct ibv_sge *sge, uint32_t access)
 {
-    struct vf_object *mr = call->provider->region(call->machine, sge->lkey);
+    struct vf_object *mr = call->provider->region(call->object, sge->lkey);
 
+    if (!mr && call->provider->meet)
+        return NULL; /* a key that is made elsewhere */
+    if (mr && mr->live && mr->stranger)
+        return mr;
     if (!mr || !mr->live || mr->shadow.mr.lost) {
         name_key_mistake(call, mr);
         return NULL;
     }
-    if (mr->parent[0] != call->object->parent[0] || !in_region(mr, sge) ||
+    if (!vf_same_domain(mr, call->object) || !in_region(mr, sge) ||
         (mr->shadow.mr.access & access) != access)
         name_entry_mistake(call, sge, mr);
     else
@@ -262,6 +266,8 @@ void vf_contract_request(struct vf_call *call, struct vf_request *request)
 
     for (unsigned i = 0; i < count; i++)
         bytes += request->list[i].length;
+    if (call->object->stranger)
+        return; /* not all of its completions are seen */
     if (request->send)
         vf_contract_send(call, request, count, bytes);
     posted = new_posted(call, request, count);
@@ -288,9 +294,9 @@ static bool is_plain_entry(const struct vf_object *owner,
     if (entry->length == 0)
         return true;
     if (!inlined) {
-        region = world->provider->region(owner->machine, entry->lkey);
-        if (!region || !region->live || region->shadow.mr.lost ||
-            region->parent[0] != owner->parent[0] ||
+        region = world->provider->region(owner, entry->lkey);
+        if (!region || !region->live || region->stranger ||
+            region->shadow.mr.lost || region->parent[0] != owner->parent[0] ||
             !in_region(region, entry) ||
             (region->shadow.mr.access & access) != access)
             return false;
@@ -436,8 +442,7 @@ static void retire_shared(struct vf_object *srq, uint64_t wr_id)
 
 static void invalidate(const struct vf_object *qp, uint32_t rkey)
 {
-    struct vf_object *window =
-        qp->machine->world->provider->window(qp->machine, rkey);
+    struct vf_object *window = qp->machine->world->provider->window(qp, rkey);
 
     if (window && window->live)
         vf_window_unbind(window);
@@ -455,7 +460,8 @@ void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
     else if (qp->parent[3]->live)
         retire_shared(qp->parent[3], wc->wr_id);
     if (wc->status != IBV_WC_SUCCESS)
-        qp->shadow.qp.state = IBV_QPS_ERR;
+        qp->shadow.qp.state =
+            qp->machine->world->provider->meet ? IBV_QPS_UNKNOWN : IBV_QPS_ERR;
     else if (recv && wc->wc_flags & IBV_WC_WITH_INV)
         invalidate(qp, wc->invalidated_rkey);
 }

@@ -20,7 +20,8 @@ static bool is_quick(const struct vf_world *world)
     const struct vf_hooks *hooks = &world->hooks;
 
     return hooks->threads && !hooks->step && !hooks->trace &&
-           !hooks->unchecked && !vf_coverage;
+           !hooks->unchecked && !vf_coverage &&
+           !world->provider->meet; /* that one has a way of its own */
 }
 
 /* True: the handle is a good one, no plan waits for the verb, and the world is
