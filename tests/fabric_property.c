@@ -256,6 +256,10 @@ static void roll_send(struct end *end, struct end *peer,
     request->imm = roll(UINT32_MAX);
     request->wc.wr_id = end->next_id++;
     request->wc.opcode = completes_as(request->opcode);
+    if (profile->send_imm_flagged &&
+        (request->opcode == IBV_WR_SEND_WITH_IMM ||
+         request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM))
+        request->wc.wc_flags = IBV_WC_WITH_IMM;
     if (request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
         request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
         roll_atomic(peer, request);

@@ -607,6 +607,7 @@ static void ring_ends_in_the_error_state(void **state)
 
     (void)state;
     open_one();
+    assert_int_equal(to_init(a.qp), 0);
     assert_int_equal(to_state(a.qp, IBV_QPS_ERR), 0);
     send.next = &send;
     recv.next = &recv;

@@ -326,6 +326,22 @@ static inline void no_async_event(const struct host *host)
     assert_int_equal(errno, EAGAIN);
 }
 
+/* The host's program is told that of its queue pair, where devices tell. */
+static inline void expect_told(const struct host *host, int event_type)
+{
+    const struct vf_machine *machine = &stage.world->machines[host->machine];
+    struct ibv_async_event event;
+
+    if (machine->devices[0].setup.profile->responder_is_quiet) {
+        no_async_event(host);
+        return;
+    }
+    event = async_event(host);
+    assert_int_equal(event.event_type, event_type);
+    assert_ptr_equal(event.element.qp, host->qp);
+    ibv_ack_async_event(&event);
+}
+
 #define ON(name, profile)                                                      \
     {                                                                          \
 #name " (" #profile ")", name, NULL, NULL,                             \

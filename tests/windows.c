@@ -85,13 +85,9 @@ static void expect_written(size_t at, uint32_t rkey)
 
 static void expect_no_access(struct ask what)
 {
-    struct ibv_async_event event;
-
     assert_int_equal(ask(&a, &b, what), 0);
     expect_completion(&a, what.id, IBV_WC_REM_ACCESS_ERR);
-    event = async_event(&b);
-    assert_int_equal(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
-    ibv_ack_async_event(&event);
+    expect_told(&b, IBV_EVENT_QP_ACCESS_ERR);
 }
 
 /* ---- both types ---- */
@@ -424,16 +420,20 @@ static void a_region_stays_under_its_window(void **state)
 
 static void a_window_without_its_region_gives_nothing(void **state)
 {
+    const struct vf_profile *profile = *state;
+
     for (int i = 0; i < 2; i++) {
         uint32_t rkey;
 
         open_window(state, types[i]);
         bind_window(1, PLACE, LENGTH, IBV_ACCESS_REMOTE_WRITE);
         rkey = mw->rkey;
-        (void)ibv_dereg_mr(b.mr);
+        assert_int_equal(ibv_dereg_mr(b.mr), profile->bound_mr_errno);
         FOUND("window-bound in dereg_mr");
         assert_int_equal(ask(&a, &b, write_to(2, PLACE, 64, rkey)), 0);
-        expect_completion(&a, 2, IBV_WC_REM_ACCESS_ERR);
+        expect_completion(&a, 2,
+                          profile->bound_mr_errno ? IBV_WC_SUCCESS
+                                                  : IBV_WC_REM_ACCESS_ERR);
         pair_close();
     }
 }

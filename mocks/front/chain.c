@@ -368,7 +368,7 @@ int vf_chain_start(struct vf_world *world, struct vf_qp_handle *handle,
     memset(chain, 0, sizeof(*chain));
     chain->world = world;
     chain->registry = &world->registry;
-    chain->most_links = qp->shadow.qp.send.depth + 1;
+    chain->most_links = granted->max_send_wr + 1;
     chain->most_entries = granted->max_send_sge ? granted->max_send_sge : 1;
     chain->most_bytes = granted->max_inline_data;
     handle->chain = chain;

@@ -117,9 +117,12 @@ static struct ibv_qp *add_builders(struct ibv_qp *qp,
                                    const struct ibv_qp_init_attr_ex *attr)
 {
     struct vf_object *object = find(qp);
-    int err = vf_chain_start(object->machine->world, (struct vf_qp_handle *)qp,
-                             attr->send_ops_flags, &attr->cap);
+    struct ibv_qp_cap granted = attr->cap;
+    int err;
 
+    granted.max_send_wr = object->shadow.qp.send.depth; /* may be more */
+    err = vf_chain_start(object->machine->world, (struct vf_qp_handle *)qp,
+                         attr->send_ops_flags, &granted);
     if (!err)
         return qp;
     ibv_destroy_qp(qp);
