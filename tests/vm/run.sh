@@ -61,7 +61,7 @@ on_mock() {
 
 ! wanted conformance || on_mock -j 8 -q 20
 "$top/scripts/vm" --time "${VM_TIME-600}" --see "$build" --see "$work" --out "$work/results" \
-    --script "$top/tests/vm/guest.sh" "$build" "$work" "$work/results" "$word" &
+    sh "$top/tests/vm/guest.sh" "$build" "$work" "$work/results" "$word" &
 machine=$!
 wait $machine
 ended=$?
