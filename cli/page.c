@@ -16,7 +16,7 @@
 
 #define UNREACHED SCN_OUTCOME_COUNT
 /* Bytes of the messages of runs that a page holds. */
-#define MESSAGES_MAX ((size_t)1 << 20)
+#define MESSAGES_MAX ((size_t)1 << 19)
 
 /* ---- every string once --------------------------------------------------- */
 
@@ -28,44 +28,57 @@ static unsigned hash_of(const char *words)
     return hash;
 }
 
-static void place(struct page *page, int number)
+static void place(struct page_strings *strings, int number)
 {
-    unsigned at = hash_of(page->strings[number]);
-    while (page->table[at % (unsigned)page->table_size])
+    unsigned at = hash_of(strings->at[number]);
+    while (strings->table[at % (unsigned)strings->table_size])
         at++;
-    page->table[at % (unsigned)page->table_size] = number + 1;
+    strings->table[at % (unsigned)strings->table_size] = number + 1;
 }
 
-static void grow_table(struct page *page)
+static void grow_table(struct page_strings *strings)
 {
-    int room = page->table_size;
-    free(page->table);
-    page->table =
-        text_grow(NULL, room ? room : 1023, &page->table_size, sizeof(int));
-    memset(page->table, 0, (size_t)page->table_size * sizeof(int));
-    for (int i = 0; i < page->string_count; i++)
-        place(page, i);
+    int room = strings->table_size;
+    free(strings->table);
+    strings->table =
+        text_grow(NULL, room ? room : 1023, &strings->table_size, sizeof(int));
+    memset(strings->table, 0, (size_t)strings->table_size * sizeof(int));
+    for (int i = 0; i < strings->count; i++)
+        place(strings, i);
+}
+
+static int number_in(struct page_strings *strings, const char *words)
+{
+    struct text copy = {NULL, 0, 0};
+    unsigned at = hash_of(words);
+    if (strings->count * 2 >= strings->table_size)
+        grow_table(strings);
+    for (;; at++) {
+        int number = strings->table[at % (unsigned)strings->table_size];
+        if (number == 0)
+            break;
+        if (strcmp(strings->at[number - 1], words) == 0)
+            return number - 1;
+    }
+    strings->at = text_grow(strings->at, strings->count, &strings->room,
+                            sizeof *strings->at);
+    text_put(&copy, words);
+    strings->at[strings->count++] = copy.at;
+    place(strings, strings->count - 1);
+    return strings->count - 1;
 }
 
 static int number_of(struct page *page, const char *words)
 {
-    struct text copy = {NULL, 0, 0};
-    unsigned at = hash_of(words);
-    if (page->string_count * 2 >= page->table_size)
-        grow_table(page);
-    for (;; at++) {
-        int number = page->table[at % (unsigned)page->table_size];
-        if (number == 0)
-            break;
-        if (strcmp(page->strings[number - 1], words) == 0)
-            return number - 1;
-    }
-    page->strings = text_grow(page->strings, page->string_count,
-                              &page->string_room, sizeof *page->strings);
-    text_put(&copy, words);
-    page->strings[page->string_count++] = copy.at;
-    place(page, page->string_count - 1);
-    return page->string_count - 1;
+    return number_in(&page->strings, words);
+}
+
+static void free_strings(struct page_strings *strings)
+{
+    for (int i = 0; i < strings->count; i++)
+        free(strings->at[i]);
+    free(strings->at);
+    free(strings->table);
 }
 
 /* ---- totals -------------------------------------------------------------- */
@@ -243,13 +256,13 @@ static void say_run(struct page *page, const struct sweep_entry *entry,
  * for looking at: past so many bytes it sends its reader to the command. */
 static int number_of_message(struct page *page, const char *message)
 {
-    int count = page->string_count;
+    int count = page->strings.count;
     int number;
     if (page->message_bytes > MESSAGES_MAX)
         return number_of(page, "(The command below prints the message: this "
                                "page holds no more of them.)");
     number = number_of(page, message);
-    if (page->string_count > count)
+    if (page->strings.count > count)
         page->message_bytes += strlen(message);
     return number;
 }
@@ -258,17 +271,19 @@ void page_run(struct page *page, const struct sweep_entry *entry,
               const struct scn *scenario, int own, bool second, bool reached)
 {
     int statement, sentence;
+    char kind[128];
     if (second && !page->closed) {
         text_put(&page->data, "],[");
         page->closed = true;
         page->runs = 0;
     }
     say_run(page, entry, scenario, own, second, &statement, &sentence);
-    text_add(&page->data, "%s[%d,%d,%d,%d,%d,%d,%lu]",
-             page->runs++ > 0 ? "," : "",
+    snprintf(kind, sizeof kind, "[%d,%d,%d,%d,%d,%d,%lu]",
              reached ? (int)entry->outcome : UNREACHED, entry->broken,
              number_of(page, entry->title), number_of_message(page, entry->why),
              statement, sentence, entry->count);
+    text_add(&page->data, "%s%d", page->runs++ > 0 ? "," : "",
+             number_in(&page->kinds, kind));
 }
 
 /* ---- the page ------------------------------------------------------------ */
@@ -311,9 +326,14 @@ static void put_data(struct page *page, struct text *text)
     text_put(text, "<script type=\"application/json\" id=\"data\">\n{");
     put_outcomes(text);
     text_put(text, "\"strings\":[");
-    for (int i = 0; i < page->string_count; i++) {
+    for (int i = 0; i < page->strings.count; i++) {
         text_put(text, i > 0 ? ",\n" : "\n");
-        text_json(text, page->strings[i]);
+        text_json(text, page->strings.at[i]);
+    }
+    text_put(text, "],\n\"kinds\":[");
+    for (int i = 0; i < page->kinds.count; i++) {
+        text_put(text, i > 0 ? ",\n" : "\n");
+        text_put(text, page->kinds.at[i]);
     }
     text_put(text, "],\n\"parts\":");
     text_put(text, page->data.at);
@@ -363,10 +383,8 @@ int page_end(struct page *page, const char *path)
         put_page(page, &text);
         code = text_write(&text, "verbfault sweep", path);
     }
-    for (int i = 0; i < page->string_count; i++)
-        free(page->strings[i]);
-    free(page->strings);
-    free(page->table);
+    free_strings(&page->strings);
+    free_strings(&page->kinds);
     free(page->totals.at);
     free(page->data.at);
     free(text.at);

@@ -9,9 +9,9 @@
  * command that repeats it.
  *
  * Five thousand runs say much the same, so the page holds data, not text: every
- * string once, and a statement or a sentence with `#` in place of the number of
- * the call. Its script (page_script.c) makes the details when they are asked
- * for. Totals and legend are there without it.
+ * string and every kind of run once, and a statement or a sentence with `#` in
+ * place of the number of the call. Its script (page_script.c) makes the details
+ * when they are asked for. Totals and legend are there without it.
  *
  *   struct page page = {0};
  *   page_begin(&page);
@@ -39,16 +39,22 @@ struct page_part {
     unsigned long unreached;          /* runs that never came to their fault */
 };
 
+/* Every string once; its number is its place. */
+struct page_strings {
+    char **at;
+    int count, room;
+    int *table; /* of numbers + 1, by hash */
+    int table_size;
+};
+
 struct page {
     struct text totals;      /* HTML */
     struct text data;        /* JSON */
     int parts, points, runs; /* runs: of the last point */
     bool closed;             /* the last point's list of first faults */
-    char **strings;
-    int string_count, string_room;
-    size_t message_bytes; /* of the strings: messages of runs */
-    int *table; /* of numbers + 1 in strings, by hash */
-    int table_size;
+    struct page_strings strings;
+    struct page_strings kinds; /* of runs: what page_run() says, as JSON */
+    size_t message_bytes;      /* of the strings: messages of runs */
 };
 
 void page_begin(struct page *page);

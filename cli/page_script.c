@@ -141,6 +141,14 @@ static const char *const script[] = {
     "    return (run[0] === outcomes.length - 1 ? -1 : run[0]) + (run[1] ? "
     "100 : 0);\n",
     "  }\n",
+    "  parts.forEach(function (part) {\n"
+    "    part.points.forEach(function (point) {\n"
+    "      [4, 5].forEach(function (i) {\n"
+    "        point[i] = point[i].map(function (k) { return data.kinds[k]; "
+    "});\n"
+    "      });\n"
+    "    });\n"
+    "  });\n"
     "  function runsOf(point) { return point[4].concat(point[5]); }\n",
     "  function worst(point) {\n",
     "    return runsOf(point).reduce(function (a, b) {\n",

@@ -373,14 +373,9 @@ int mock_modify_qp(struct vf_object *object, const struct ibv_qp_attr *attr,
     return err;
 }
 
-int mock_query_qp(struct vf_object *object, struct ibv_qp_attr *attr, int mask,
-                  struct ibv_qp_init_attr *init)
+static void tell(const struct vf_profile *profile, const struct room_qp *qp,
+                 struct ibv_qp_attr *attr)
 {
-    const struct ibv_qp *handle = object->handle;
-    const struct room_qp *qp = room_of(object);
-    const struct vf_profile *profile = object->device->setup.profile;
-
-    (void)mask; /* a device may tell more than it is asked for */
     *attr = qp->attr;
     attr->qp_state = (enum ibv_qp_state)qp->state;
     if (!profile->query_keeps_cur_state)
@@ -390,8 +385,23 @@ int mock_query_qp(struct vf_object *object, struct ibv_qp_attr *attr, int mask,
         attr->rq_psn = qp->next_come;
     }
     attr->cap = qp->cap;
-    if (qp->srq) /* its receives are elsewhere */
-        attr->cap.max_recv_wr = attr->cap.max_recv_sge = 0;
+    if (qp->srq) { /* its receives are elsewhere */
+        attr->cap.max_recv_wr = 0;
+        attr->cap.max_recv_sge = 0;
+    }
+}
+
+int mock_query_qp(struct vf_object *object, struct ibv_qp_attr *attr, int mask,
+                  struct ibv_qp_init_attr *init)
+{
+    struct vf_world *world = object->machine->world;
+    const struct ibv_qp *handle = object->handle;
+    const struct room_qp *qp = room_of(object);
+
+    (void)mask;        /* a device may tell more than it is asked for */
+    room_enter(world); /* a peer may count packets */
+    tell(object->device->setup.profile, qp, attr);
+    room_leave(world);
     memset(init, 0, sizeof(*init));
     init->qp_context = handle->qp_context;
     init->send_cq = handle->send_cq;
