@@ -19,6 +19,9 @@ static const char help[] =
     "usage: verbfault run [-n RANKS] [--profile P] [--scenario FILE]\n"
     "                     [--trace FILE] [--keep-going] [OPTIONS] -- "
     "COMMAND...\n"
+    "       verbfault run --device [-n RANKS] [--scenario FILE]\n"
+    "                     [--trace FILE] [--keep-going] [OPTIONS] -- "
+    "COMMAND...\n"
     "\n"
     "Runs COMMAND once for each rank, every rank a process on a machine of "
     "its\n"
@@ -53,6 +56,15 @@ static const char help[] =
     "where\n"
     "                    that is forbidden\n"
     "\n"
+    "With --device the ranks use the machine's own libibverbs and devices:\n"
+    "every call is counted, checked and traced, and a scenario's faults are\n"
+    "answered in the device's place. One rank unless -n or the scenario says\n"
+    "otherwise. What a scenario says of devices, profiles, cables and limits "
+    "is\n"
+    "left aside; `unplug` and the like are pretended. A launcher's variables\n"
+    "(JACCL's, MPI's) stay as they are. VERBFAULT_REAL_LIBRARY names another\n"
+    "libibverbs beneath.\n"
+    "\n"
     "Without a scenario a rank has one device, rdma0; with a profile that "
     "needs\n"
     "cables, one for each other rank: rdma_en2, rdma_en3, ... With a scenario\n"
@@ -72,7 +84,17 @@ static const char help[] =
     "lacks\n"
     "something.\n";
 
-enum { PROFILE = 256, SCENARIO, TRACE, KEEP, LEAKS, GRACE, TIMEOUT, TWICE };
+enum {
+    PROFILE = 256,
+    DEVICE,
+    SCENARIO,
+    TRACE,
+    KEEP,
+    LEAKS,
+    GRACE,
+    TIMEOUT,
+    TWICE
+};
 
 static int take_ranks(struct run_options *run, const char *text)
 {
@@ -118,6 +140,9 @@ static int take(struct run_options *run, int option, char **argv)
         return take_ranks(run, optarg);
     case PROFILE:
         return take_profile(run, optarg);
+    case DEVICE:
+        run->device = true;
+        return CLI_FINE;
     case SCENARIO:
         run->scenario = optarg;
         return CLI_FINE;
@@ -152,6 +177,7 @@ static int parse(struct run_options *run, int argc, char **argv)
     static const struct option options[] = {
         {"ranks", required_argument, NULL, 'n'},
         {"profile", required_argument, NULL, PROFILE},
+        {"device", no_argument, NULL, DEVICE},
         {"scenario", required_argument, NULL, SCENARIO},
         {"trace", required_argument, NULL, TRACE},
         {"keep-going", no_argument, NULL, KEEP},
@@ -175,6 +201,9 @@ static int parse(struct run_options *run, int argc, char **argv)
     run->command = argv + optind;
     if (optind == argc)
         return cli_usage("run", "a command is missing");
+    if (run->device && (run->profile || run->copy_twice))
+        return cli_usage("run", "%s is for the mock's devices, not --device",
+                         run->profile ? "--profile" : "--copy-twice");
     return CLI_FINE;
 }
 
@@ -236,7 +265,7 @@ int cli_run(int argc, char **argv)
         return code;
     code = run_program_find(&program, options.command[0]);
     if (code == CLI_FINE)
-        code = run_library_find(&library);
+        code = run_library_find(&library, options.device);
     if (code == CLI_FINE)
         code = start_trace(&options);
     if (code == CLI_FINE) {

@@ -25,13 +25,19 @@
  * queued and written when that does not block, so that a slow reader slows the
  * ranks, not the deadlines.
  *
- * Files: run.c options; run_world.c the world; run_program.c the command and
- * whether the library can reach it; run_library.c where the library is;
- * run_jaccl.c JACCL's device file; run_environment.c a rank's environment;
- * run_guard.c front and keeper; run_keeper.c the keeper's life; run_spawn.c
- * how a rank starts; run_end.c how it is made to end; run_output.c lines;
- * run_report.c what is said; run_signal.c signals as events; run_linux.c and
- * run_posix.c what differs between systems (CMake picks one).
+ * With --device the world has machines and plans and no devices: the library
+ * over the machine's own takes libverbfault's place in the ranks
+ * (mocks/device), and its variables are VERBFAULT_DEVICE_..., so that such a
+ * run may itself be a rank of a run over the mock.
+ *
+ * Files: run.c options; run_world.c the world; run_device.c that of --device;
+ * run_program.c the command and whether the library can reach it; run_library.c
+ * where the library is; run_jaccl.c JACCL's device file; run_environment.c a
+ * rank's environment; run_guard.c front and keeper; run_keeper.c the keeper's
+ * life; run_spawn.c how a rank starts; run_end.c how it is made to end;
+ * run_output.c lines; run_report.c what is said; run_signal.c signals as
+ * events; run_linux.c and run_posix.c what differs between systems (CMake picks
+ * one).
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -56,6 +62,7 @@ struct run_options {
     const struct vf_profile *profile; /* NULL: not given */
     const char *scenario;             /* NULL: none */
     const char *trace;                /* NULL: none */
+    bool device;                      /* real ones */
     bool keep_going, leaks, copy_twice;
     int64_t grace, timeout; /* milliseconds; timeout -1: none */
     char **command;         /* ends in NULL */
@@ -76,6 +83,14 @@ struct run_setup {
  * after one line on standard error. */
 int run_setup(const struct run_options *options, struct run_setup *setup);
 void run_setup_end(struct run_setup *setup);
+/* The same of a scenario with the defaults filled in; CLI_FINE, or CLI_USAGE
+ * after one line. */
+int run_fill_in(struct run_setup *setup);
+/* The faults of the rank; 0, or -1: too many. */
+int run_add_plan(struct run_setup *setup, int rank);
+/* run_device.c: machines with plans, for --device. */
+int run_device_world(const struct run_options *options,
+                     struct run_setup *setup);
 /* The device of a rank without a scenario that leads to a peer. */
 void run_device_name(const struct run_setup *setup, int rank, int peer,
                      char name[VF_NAME_MAX]);
@@ -101,9 +116,9 @@ struct run_library {
     char path[2 * RUN_PATH_MAX + 16]; /* directories for the loader */
 };
 
-/* $VERBFAULT_LIBRARY, or lib/ beside the command. CLI_FINE, or CLI_ENVIRONMENT
- * after one line. */
-int run_library_find(struct run_library *library);
+/* $VERBFAULT_LIBRARY, or lib/ beside the command; the one over real devices, or
+ * the mock's. CLI_FINE, or CLI_ENVIRONMENT after one line. */
+int run_library_find(struct run_library *library, bool device);
 
 /* ---- run_jaccl.c: what JACCL reads --------------------------------------- */
 

@@ -27,18 +27,17 @@ static void to_directory(char *path)
         *slash = '\0';
 }
 
-/* DIRECTORY + middle + libverbfault.so, where it is from here. */
+/* DIRECTORY + middle + name + ".so", where it is from here. */
 static bool try_beside(struct run_library *library, const char *directory,
-                       const char *middle)
+                       const char *middle, const char *name)
 {
-    int length =
-        snprintf(library->file, sizeof library->file, "%s/%slibverbfault%s",
-                 directory, middle, run_os_library_suffix);
+    int length = snprintf(library->file, sizeof library->file, "%s/%s%s%s",
+                          directory, middle, name, run_os_library_suffix);
     return length > 0 && (size_t)length < sizeof library->file &&
            access(library->file, R_OK) == 0;
 }
 
-static int locate(struct run_library *library)
+static int locate(struct run_library *library, const char *name)
 {
     char here[RUN_PATH_MAX];
     char missing[RUN_PATH_MAX];
@@ -53,20 +52,20 @@ static int locate(struct run_library *library)
         return complain("VERBFAULT_LIBRARY",
                         "must say where libverbfault is on this system");
     to_directory(here);
-    if (try_beside(library, here, "../lib/")) /* bin/ beside lib/ */
+    if (try_beside(library, here, "../lib/", name)) /* bin/ beside lib/ */
         return CLI_FINE;
-    if (try_beside(library, here, "lib/"))
+    if (try_beside(library, here, "lib/", name))
         return CLI_FINE;
     snprintf(missing, sizeof missing, "%s", library->file);
     return complain(missing, "is missing: build it (scripts/build plain), or "
                              "name it in VERBFAULT_LIBRARY");
 }
 
-int run_library_find(struct run_library *library)
+int run_library_find(struct run_library *library, bool device)
 {
     char directory[RUN_PATH_MAX];
     char *absolute;
-    int code = locate(library);
+    int code = locate(library, device ? "libverbfault-device" : "libverbfault");
     if (code != CLI_FINE)
         return code;
     absolute = realpath(library->file, NULL); /* ranks may change directory */
@@ -82,7 +81,10 @@ int run_library_find(struct run_library *library)
                         "put the library elsewhere (VERBFAULT_LIBRARY)");
     strcpy(directory, library->file);
     to_directory(directory);
-    snprintf(library->path, sizeof library->path, "%s:%s/dropin", directory,
-             directory);
+    if (device) /* libibverbs stays what it is; librdma.dylib has a stand-in */
+        snprintf(library->path, sizeof library->path, "%s/device", directory);
+    else
+        snprintf(library->path, sizeof library->path, "%s:%s/dropin", directory,
+                 directory);
     return CLI_FINE;
 }

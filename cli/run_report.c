@@ -156,7 +156,7 @@ static bool never_called(const struct run *run, int rank)
 {
     return WIFEXITED(run->ranks[rank].status) &&
            !run->ranks[rank].made_to_end &&
-           !run_library_absent(run->setup, rank) &&
+           (run->options->device || !run_library_absent(run->setup, rank)) &&
            vf_room_visitors(run->room, rank) == 0;
 }
 
@@ -214,7 +214,7 @@ static void print_notes(struct run *run, bool failed)
                 "libibverbs, and does it get as far?",
                 count == 1 ? "" : "s", ranks);
     print_faults(run);
-    if (failed && run->program->needs_rdmacm)
+    if (failed && run->program->needs_rdmacm && !run->options->device)
         run_say(&run->output,
                 "note: %s uses librdmacm, which verbfault does not replace",
                 run->program->path);

@@ -70,7 +70,7 @@ static int give_device_file(struct run *run, int rank,
 static void give_library(const struct run *run, int rank,
                          struct run_environment *environment)
 {
-    if (run_library_absent(run->setup, rank))
+    if (!run->options->device && run_library_absent(run->setup, rank))
         return;
     run_environment_prepend(environment, run_os_library_path,
                             run->library->path, ':');
@@ -84,11 +84,31 @@ static void give_library(const struct run *run, int rank,
                            "verify_asan_link_order=0", ':');
 }
 
+/* Of a launcher's variables none is touched. Within a run over the mock the
+ * rank stays that one's. */
+static int make_device_environment(struct run *run, int rank,
+                                   struct run_environment *environment)
+{
+    run_environment_set(environment, "VERBFAULT_DEVICE_ROOM", run->room_path);
+    set_number(environment, "VERBFAULT_DEVICE_RANK", rank);
+    if (!getenv("VERBFAULT_ROOM")) {
+        set_number(environment, "VERBFAULT_RANK", rank);
+        set_number(environment, "VERBFAULT_RANKS", run->setup->ranks);
+    }
+    give_library(run, rank, environment);
+    if (!environment->failed)
+        return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
 static int make_environment(struct run *run, int rank,
                             struct run_environment *environment)
 {
     char text[SCN_WORD_MAX + 32];
     run_environment_open(environment, environ);
+    if (run->options->device)
+        return make_device_environment(run, rank, environment);
     run_environment_set(environment, "VERBFAULT_ROOM", run->room_path);
     set_number(environment, "VERBFAULT_RANK", rank);
     set_number(environment, "VERBFAULT_RANKS", run->setup->ranks);

@@ -173,7 +173,7 @@ static int settle_profile(const struct run_options *options,
     return CLI_FINE;
 }
 
-static int fill_in(struct run_setup *setup)
+int run_fill_in(struct run_setup *setup)
 {
     struct scn_error error;
     if (scn_check(&setup->file.scenario, &error) != 0) {
@@ -286,7 +286,7 @@ static bool take_device_list(struct run_setup *setup, int rank)
     return taken;
 }
 
-static int add_plan(struct run_setup *setup, int rank)
+int run_add_plan(struct run_setup *setup, int rank)
 {
     for (int i = 0; i < setup->complete.count; i++) {
         const struct scn_statement *s = &setup->complete.statements[i];
@@ -306,7 +306,7 @@ static int scenario_machines(struct run_setup *setup)
         if (vf_world_add_machine(setup->world) != rank)
             return out_of_memory();
         if ((!take_device_list(setup, rank) && add_devices(setup, rank) != 0) ||
-            add_plan(setup, rank) != 0) {
+            run_add_plan(setup, rank) != 0) {
             fprintf(stderr, "%s: too much for rank %d\n", setup->file.path,
                     rank);
             return CLI_USAGE;
@@ -328,7 +328,7 @@ static int scenario_world(const struct run_options *options,
     if (code == CLI_FINE)
         code = settle_profile(options, setup);
     if (code == CLI_FINE)
-        code = fill_in(setup);
+        code = run_fill_in(setup);
     if (code == CLI_FINE)
         code = scenario_machines(setup);
     if (code == CLI_FINE)
@@ -358,6 +358,8 @@ int run_setup(const struct run_options *options, struct run_setup *setup)
     setup->world = vf_world_create();
     if (!setup->world)
         code = out_of_memory();
+    else if (options->device)
+        code = run_device_world(options, setup);
     else if (setup->from_scenario)
         code = scenario_world(options, setup);
     else

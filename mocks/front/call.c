@@ -15,6 +15,7 @@
 
 void (*vf_world_missing)(void);
 unsigned char *vf_coverage;
+bool (*vf_call_inside)(void);
 
 enum outcome { OUTCOME_SUCCESS, OUTCOME_PLANNED, OUTCOME_REFUSED };
 #define OUTCOME_FINDING 3
@@ -81,6 +82,7 @@ static void take_record(struct vf_call *call)
     struct vf_machine *machine = call->machine;
 
     machine->waiting = 0;
+    call->world->running = call;
     call->record = &machine->history[machine->remembered++ & (VF_HISTORY - 1)];
     call->record->number = ++machine->told;
 }
@@ -155,8 +157,7 @@ static void unplug(struct vf_call *call)
     const struct vf_object *object = call->found;
 
     if (object && object->device)
-        vf_device_unplug(call->world, call->machine->number,
-                         object->device->setup.name);
+        call->provider->unplug(object->device);
 }
 
 /* Step 2. What ends the call is kept until the contract has had its say. */
@@ -347,6 +348,34 @@ static bool run_unchecked(struct vf_call *call, vf_step *provider)
     return true;
 }
 
+/* A library behind the provider, or a driver of its, makes a call of its own
+ * while it is in one: that is no call of the program's. What it makes is not
+ * entered, what it releases need not be known. */
+static void run_straight(struct vf_call *call, vf_step *provider)
+{
+    static struct vf_record nobody_s; /* under the world's lock */
+    struct vf_call *around = call->world->running;
+    struct vf_object *unknown = NULL;
+
+    call->straight = true;
+    call->record = &nobody_s;
+    if (call->kind != VF_KIND_NONE && !call->found) {
+        unknown = vf_object_new(call->machine, call->kind,
+                                call->provider->size[call->kind], 0);
+        if (!unknown) {
+            call->err = ENOMEM;
+            return;
+        }
+        unknown->handle = (void *)(uintptr_t)call->handle;
+    }
+    call->object = call->found ? call->found : unknown;
+    call->world->running = call;
+    provider(call);
+    call->world->running = around;
+    if (unknown)
+        vf_object_discard(unknown);
+}
+
 void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider)
 {
     call->world = find_world();
@@ -357,6 +386,11 @@ void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider)
     call->provider = call->world->provider;
     vf_world_lock(call->world);
     locate(call);
+    if (vf_call_inside && vf_call_inside()) {
+        run_straight(call, provider);
+        vf_world_unlock(call->world);
+        return;
+    }
     if (run_unchecked(call, provider)) {
         vf_world_unlock(call->world);
         return;
@@ -428,6 +462,18 @@ static void take_record_again(struct vf_call *call, struct vf_record *kept)
     call->machine->inside = call->verb;
 }
 
+void vf_call_leave(struct vf_call *call, struct vf_record *kept)
+{
+    if (!call->straight)
+        put_record_aside(call, kept);
+}
+
+void vf_call_return(struct vf_call *call, struct vf_record *kept)
+{
+    if (!call->straight)
+        take_record_again(call, kept);
+}
+
 bool vf_call_wait(struct vf_call *call)
 {
     const struct vf_hooks *hooks = &call->world->hooks;
@@ -480,14 +526,17 @@ void vf_call_made(struct vf_call *call, struct vf_object *object, int err)
         call->err = err;
         return;
     }
-    vf_object_adopt(object);
     call->made = object;
+    if (call->straight)
+        vf_object_discard(object);
+    else
+        vf_object_adopt(object);
 }
 
 void vf_call_released(struct vf_call *call, int err)
 {
     call->err = err;
-    if (!err)
+    if (!err && call->object->live)
         vf_object_release(call->object);
 }
 

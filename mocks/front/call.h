@@ -45,6 +45,8 @@ struct vf_call {
     struct vf_record *record;     /* changes when the call waits */
     unsigned nth;
     bool answered;          /* before the provider */
+    bool straight;          /* from inside of the library behind the provider:
+                               no step but the provider's */
     int err;                /* 0 or an errno */
     int64_t result;         /* of a verb that answers a number */
     struct vf_object *made; /* the new handle */
@@ -52,6 +54,9 @@ struct vf_call {
 };
 
 typedef void vf_step(struct vf_call *call);
+
+/* reg_mr's third argument, which no trace shows: by which name it was called. */
+enum vf_reg_entry { VF_REG_PLAIN, VF_REG_IOVA, VF_REG_IOVA2 };
 
 /* Runs the call. contract and provider may be NULL. */
 void vf_call_run(struct vf_call *call, vf_step *contract, vf_step *provider);
@@ -69,6 +74,16 @@ bool vf_call_wait(struct vf_call *call);
 /* Likewise, where there are descriptors: waits until one byte of this one is
  * there and takes it. False: call->err says why (EAGAIN: it shall not wait). */
 bool vf_call_read(struct vf_call *call, int fd);
+
+/* Inside the provider step, around what may take long or wait for another
+ * thread's call: the world is not locked between the two. The call's number is
+ * the one of its end here, too. */
+void vf_call_leave(struct vf_call *call, struct vf_record *kept);
+void vf_call_return(struct vf_call *call, struct vf_record *kept);
+
+/* Does this thread come from inside of the library behind the provider? NULL:
+ * there is none. */
+extern bool (*vf_call_inside)(void);
 
 /* Makes an object for the answer of the call, adopted by vf_call_made once the
  * provider has agreed. NULL: call->err is set. parents ends with NULL. */

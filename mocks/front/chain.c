@@ -295,14 +295,22 @@ static void wr_abort(struct ibv_qp_ex *qp)
     wr_start(qp);
 }
 
-static int wr_complete(struct ibv_qp_ex *qp)
+struct ibv_send_wr *vf_chain_take(struct ibv_qp_ex *qp, int *err)
 {
     struct vf_chain *chain = chain_of(qp);
     struct ibv_send_wr *first = chain->length ? &chain->first->wr : NULL;
-    struct ibv_send_wr *bad = NULL;
-    int err = chain->err;
 
+    *err = chain->err;
     wr_start(qp);
+    return first;
+}
+
+static int wr_complete(struct ibv_qp_ex *qp)
+{
+    int err;
+    struct ibv_send_wr *first = vf_chain_take(qp, &err);
+    struct ibv_send_wr *bad = NULL;
+
     if (err || !first)
         return err;
     return vf_post_send(&qp->qp_base, first, &bad);
@@ -347,11 +355,9 @@ static void set_builders(struct ibv_qp_ex *qp, uint64_t operations)
     qp->wr_abort = wr_abort;
 }
 
-int vf_chain_start(struct vf_object *qp, uint64_t operations,
-                   const struct ibv_qp_cap *granted)
+int vf_chain_start(struct vf_world *world, struct vf_qp_handle *handle,
+                   uint64_t operations, const struct ibv_qp_cap *granted)
 {
-    struct vf_world *world = qp->machine->world;
-    struct vf_qp_handle *handle = qp->handle;
     struct vf_chain *chain;
 
     vf_world_lock(world);
@@ -370,9 +376,8 @@ int vf_chain_start(struct vf_object *qp, uint64_t operations,
     return 0;
 }
 
-void vf_chain_stop(struct vf_object *qp)
+void vf_chain_stop(struct vf_qp_handle *handle)
 {
-    struct vf_qp_handle *handle = qp->handle;
     struct vf_chain *chain = handle->chain;
     struct link *link;
 

@@ -145,8 +145,7 @@ static void apply(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
         garble(wc);
         break;
     case VF_EFFECT_UNPLUG:
-        vf_device_unplug(machine->world, machine->number,
-                         qp->device->setup.name);
+        machine->world->provider->unplug(qp->device);
         break;
     default:
         break;

@@ -28,6 +28,8 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
     va_list list;
     char line[VF_LINE_MAX];
 
+    if (!fatal && call->object && call->object->stranger)
+        return;
     snprintf(finding.title, sizeof(finding.title), "%s in %s", what,
              vf_verb_name(call->verb));
     va_start(list, detail);
@@ -164,11 +166,13 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
     /* What another machine's process holds is nothing here. */
     if (object && object->machine != call->machine)
         object = NULL;
+    if (handle && call->provider->meet)
+        object = call->provider->meet(call->machine, object, handle, kind);
     note_handle(call, handle, object);
     if (object && object->kind == kind && alive(object) && !object->orphan)
         return object;
     name_mistake(call, object, handle, kind);
-    if (!call->reads_nothing) {
+    if (!call->reads_nothing && !(handle && call->provider->meet)) {
         follow(handle, kind, first_read);
         if (object && object->kind == kind)
             follow_freed(object->live ? root_of(object) : object);
@@ -294,6 +298,8 @@ void vf_contract_modify(struct vf_call *call, const struct ibv_qp_attr *attr,
     enum ibv_qp_state from = (enum ibv_qp_state)qp->shadow.qp.state;
     enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : from;
 
+    if (from == IBV_QPS_UNKNOWN)
+        return;
     switch (vf_transition_check((enum ibv_qp_type)qp->shadow.qp.type, from, to,
                                 mask)) {
     case VF_TRANSITION_OK:

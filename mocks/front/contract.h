@@ -16,7 +16,8 @@
 
 #include "front/call.h"
 
-/* Reports "<what> in <verb>"; detail is printf's. what must be static. */
+/* Reports "<what> in <verb>"; detail is printf's. what must be static. Of a
+ * stranger only what is fatal. */
 void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
                          const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
@@ -28,6 +29,15 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
  */
 struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
                                      enum vf_kind kind, ptrdiff_t first_read);
+
+/* Are they of one domain, as far as is known? One that was made elsewhere may
+ * share another's (a parent domain does). */
+static inline bool vf_same_domain(const struct vf_object *a,
+                                  const struct vf_object *b)
+{
+    return a->parent[0] == b->parent[0] || a->stranger || b->stranger ||
+           a->parent[0]->stranger || b->parent[0]->stranger;
+}
 
 /* children-alive: what the call releases still has children. */
 void vf_contract_childless(struct vf_call *call);
@@ -64,6 +74,10 @@ struct vf_request {
 void vf_contract_post(struct vf_call *call);
 /* The keys and the memory of the next request; and remembers it posted. */
 void vf_contract_request(struct vf_call *call, struct vf_request *request);
+/* Remembers a request of one entry, in a region (inline: NULL), that was found
+ * to be as it should be, and takes one place. False: no memory. */
+bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
+                       uint64_t wr_id, bool signaled, struct vf_object *mr);
 /* bad-opcode and what comes with the opcode: inline data, the address handle,
  * the window. bytes is the length of all count entries. */
 void vf_contract_send(struct vf_call *call, struct vf_request *request,

@@ -38,7 +38,7 @@ static void create_cq(struct vf_call *call)
         call, cq,
         call->provider->create_cq(cq, (int)call->args[0], create->vector));
     if (!call->err)
-        cq->shadow.cq.room = (uint32_t)handle->cqe;
+        cq->shadow.cq.room = (uint32_t)((struct ibv_cq *)cq->handle)->cqe;
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,

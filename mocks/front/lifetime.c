@@ -48,7 +48,7 @@ static unsigned count_leaked(const struct vf_machine *machine,
     unsigned count = 0;
 
     for (; object; object = object->next)
-        count += object->excused == planned;
+        count += object->excused == planned && !object->stranger;
     return count;
 }
 

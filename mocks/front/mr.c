@@ -17,6 +17,8 @@ static void reg_mr_contract(struct vf_call *call)
 {
     struct reg_mr_call *reg = (struct reg_mr_call *)call;
 
+    if (reg->access & IBV_ACCESS_ON_DEMAND && reg->length == SIZE_MAX)
+        return; /* all of the process's memory */
     if (!reg->address || reg->length == 0)
         vf_contract_finding(call, false, "null-address",
                             reg->address ? "a region of no length"
@@ -53,8 +55,9 @@ static void reg_mr(struct vf_call *call)
                                         reg->iova, reg->access));
 }
 
-static struct ibv_mr *reg_mr_any(struct ibv_pd *pd, void *address,
-                                 size_t length, uint64_t iova, unsigned access)
+static struct ibv_mr *reg_mr_any(enum vf_reg_entry entry, struct ibv_pd *pd,
+                                 void *address, size_t length, uint64_t iova,
+                                 unsigned access)
 {
     struct reg_mr_call reg = {
         .call =
@@ -62,7 +65,7 @@ static struct ibv_mr *reg_mr_any(struct ibv_pd *pd, void *address,
                 .verb = VF_VERB_reg_mr,
                 .kind = VF_KIND_PD,
                 .handle = pd,
-                .args = {length, access},
+                .args = {length, access, entry},
             },
         .address = address,
         .length = length,
@@ -77,20 +80,21 @@ static struct ibv_mr *reg_mr_any(struct ibv_pd *pd, void *address,
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
                           int access)
 {
-    return reg_mr_any(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+    return reg_mr_any(VF_REG_PLAIN, pd, addr, length, (uintptr_t)addr,
+                      (unsigned)access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
                                uint64_t iova, int access)
 {
-    return reg_mr_any(pd, addr, length, iova, (unsigned)access);
+    return reg_mr_any(VF_REG_IOVA, pd, addr, length, iova, (unsigned)access);
 }
 
 /* What the ibv_reg_mr macro calls when the access flags are no constant. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
                                 uint64_t iova, unsigned int access)
 {
-    return reg_mr_any(pd, addr, length, iova, access);
+    return reg_mr_any(VF_REG_IOVA2, pd, addr, length, iova, access);
 }
 
 static void dereg_mr_contract(struct vf_call *call)
@@ -235,5 +239,7 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
     err = vf_call_errno(&rereg.call);
     if (!err)
         return 0;
+    if (rereg.call.result < 0)
+        return (int)rereg.call.result; /* another library's own answer */
     return rereg.input ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
 }

@@ -74,7 +74,7 @@ static void check_region(struct vf_call *call, const struct vf_object *window,
 {
     uint32_t access = mr->shadow.mr.access;
 
-    if (mr->parent[0] != window->parent[0])
+    if (!vf_same_domain(mr, window))
         vf_contract_finding(call, false, "wrong-domain-key",
                             "region %u is of domain %u, window %u of %u",
                             (unsigned)mr->id, (unsigned)mr->parent[0]->id,
@@ -113,7 +113,7 @@ void vf_contract_bind(struct vf_call *call, struct vf_request *request,
         vf_contract_finding(call, false, "wrong-window-type",
                             "window %u is of type %u", (unsigned)window->id,
                             (unsigned)window->shadow.mw.type);
-    if (window->parent[0] != call->object->parent[0])
+    if (!vf_same_domain(window, call->object))
         vf_contract_finding(
             call, false, "wrong-domain-window",
             "window %u is of domain %u, qp %u of %u", (unsigned)window->id,
@@ -132,8 +132,10 @@ void vf_contract_bind(struct vf_call *call, struct vf_request *request,
 void vf_contract_invalidate(struct vf_call *call, struct vf_request *request,
                             uint32_t rkey)
 {
-    struct vf_object *window = call->provider->window(call->machine, rkey);
+    struct vf_object *window = call->provider->window(call->object, rkey);
 
+    if (!window && call->provider->meet)
+        return; /* a key of something else than a window */
     if (!window || !window->live)
         vf_contract_finding(call, false, "unknown-key",
                             "no window has the rkey");

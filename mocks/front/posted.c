@@ -89,7 +89,7 @@ static void name_entry_mistake(struct vf_call *call, const struct ibv_sge *sge,
 {
     const struct vf_object *owner = call->object;
 
-    if (mr->parent[0] != owner->parent[0])
+    if (!vf_same_domain(mr, owner))
         vf_contract_finding(call, false, "wrong-domain-key",
                             "region %u is of domain %u, the %s of %u",
                             (unsigned)mr->id, (unsigned)mr->parent[0]->id,
@@ -112,13 +112,17 @@ static void name_entry_mistake(struct vf_call *call, const struct ibv_sge *sge,
 static struct vf_object *
 entry_region(struct vf_call *call, const struct ibv_sge *sge, uint32_t access)
 {
-    struct vf_object *mr = call->provider->region(call->machine, sge->lkey);
+    struct vf_object *mr = call->provider->region(call->object, sge->lkey);
 
+    if (!mr && call->provider->meet)
+        return NULL; /* a key that is made elsewhere */
+    if (mr && mr->live && mr->stranger)
+        return mr;
     if (!mr || !mr->live || mr->shadow.mr.lost) {
         name_key_mistake(call, mr);
         return NULL;
     }
-    if (mr->parent[0] != call->object->parent[0] || !in_region(mr, sge) ||
+    if (!vf_same_domain(mr, call->object) || !in_region(mr, sge) ||
         (mr->shadow.mr.access & access) != access)
         name_entry_mistake(call, sge, mr);
     else
@@ -244,6 +248,26 @@ static void forget(struct vf_object *owner, struct vf_posted_queue *queue,
                 bytes_of(posted->room));
 }
 
+bool vf_contract_plain(struct vf_object *owner, struct vf_posted_queue *queue,
+                       uint64_t wr_id, bool signaled, struct vf_object *mr)
+{
+    struct vf_posted *posted =
+        vf_pool_get(&owner->machine->world->registry, bytes_of(1));
+
+    if (!posted)
+        return false;
+    posted->wr_id = wr_id;
+    posted->slots = 1;
+    posted->room = 1;
+    posted->regions = 0;
+    posted->change = VF_WINDOW_SAME;
+    posted->signaled = signaled;
+    if (mr)
+        name_region(posted, mr);
+    append(queue, posted);
+    return true;
+}
+
 /* A device that refuses the number of entries does not look at them. */
 static unsigned readable_entries(struct vf_call *call,
                                  const struct vf_request *request)
@@ -262,6 +286,8 @@ void vf_contract_request(struct vf_call *call, struct vf_request *request)
 
     for (unsigned i = 0; i < count; i++)
         bytes += request->list[i].length;
+    if (call->object->stranger)
+        return; /* not all of its completions are seen */
     if (request->send)
         vf_contract_send(call, request, count, bytes);
     posted = new_posted(call, request, count);
@@ -337,8 +363,7 @@ static void retire_shared(struct vf_object *srq, uint64_t wr_id)
 
 static void invalidate(const struct vf_object *qp, uint32_t rkey)
 {
-    struct vf_object *window =
-        qp->machine->world->provider->window(qp->machine, rkey);
+    struct vf_object *window = qp->machine->world->provider->window(qp, rkey);
 
     if (window && window->live)
         vf_window_unbind(window);
@@ -356,7 +381,8 @@ void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
     else if (qp->parent[3]->live)
         retire_shared(qp->parent[3], wc->wr_id);
     if (wc->status != IBV_WC_SUCCESS)
-        qp->shadow.qp.state = IBV_QPS_ERR;
+        qp->shadow.qp.state =
+            qp->machine->world->provider->meet ? IBV_QPS_UNKNOWN : IBV_QPS_ERR;
     else if (recv && wc->wc_flags & IBV_WC_WITH_INV)
         invalidate(qp, wc->invalidated_rkey);
 }

@@ -7,6 +7,12 @@
  * (the contract did) and never sees a planned failure. Sizes tell how much
  * memory a kind of handle needs, the verbs struct first.
  *
+ * A provider over another library brings handles of that one's. The object's
+ * memory is then its own, and begins with a verbs struct that the entry fills
+ * as it fills every handle: what the program asked for. The provider puts the
+ * library's handle in its place. Such a library also makes handles and keys
+ * that the front door never saw; `meet` says what to think of them.
+ *
  * Every completion goes through vf_completion(), which applies the plan and
  * calls deliver.
  */
@@ -21,6 +27,13 @@
 struct vf_provider_ops {
     const char *name;
     size_t size[VF_KIND_COUNT];
+
+    /* NULL: every handle is one that the front door gave out. Else: the object
+     * of a handle that is wanted as this kind, where found is what the registry
+     * knows of it (NULL: nothing). Keys that are not known are no mistakes. */
+    struct vf_object *(*meet)(struct vf_machine *machine,
+                              struct vf_object *found, const void *handle,
+                              enum vf_kind kind);
 
     /* What belongs to a world: view, and each device's state. */
     int (*start)(struct vf_world *world);
@@ -50,18 +63,18 @@ struct vf_provider_ops {
      * it writes the keys, the front door the rest of the handle. */
     int (*rereg_mr)(struct vf_object *mr, int flags, struct vf_object *pd,
                     void *address, size_t length, unsigned access);
-    /* The handle of the live or resting region whose lkey this is. */
-    struct vf_object *(*region)(const struct vf_machine *machine, uint32_t key);
+    /* The handle of the live or resting region whose lkey this is on the device
+     * of the object that names it. */
+    struct vf_object *(*region)(const struct vf_object *asking, uint32_t key);
     int (*alloc_mw)(struct vf_object *mw, enum ibv_mw_type type);
     int (*dealloc_mw)(struct vf_object *mw);
     /* Type 1: the request goes to the send queue of qp as IBV_WR_BIND_MW, and
      * the new rkey to the window. */
     int (*bind_mw)(struct vf_object *qp, struct vf_object *mw,
                    struct ibv_mw_bind *bind);
-    /* The handle of the window whose rkey this is now; NULL: none of the
-     * machine's. */
-    struct vf_object *(*window)(const struct vf_machine *machine,
-                                uint32_t rkey);
+    /* The handle of the window whose rkey this is now, likewise; NULL: none
+     * has it. */
+    struct vf_object *(*window)(const struct vf_object *asking, uint32_t rkey);
 
     int (*create_cq)(struct vf_object *cq, int cqe, int vector);
     int (*destroy_cq)(struct vf_object *cq);

@@ -11,23 +11,33 @@ struct create_qp_call {
     struct vf_object *send_cq, *recv_cq, *srq;
 };
 
+static bool may_lack_queue(const struct vf_call *call,
+                           const struct ibv_qp_init_attr *attr)
+{
+    return call->provider->meet && attr->qp_type != IBV_QPT_RC &&
+           attr->qp_type != IBV_QPT_UC && attr->qp_type != IBV_QPT_UD;
+}
+
 static void create_qp_contract(struct vf_call *call)
 {
     struct create_qp_call *create = (struct create_qp_call *)call;
     const struct ibv_qp_init_attr *attr = create->attr;
 
-    create->send_cq = vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
-                                         offsetof(struct ibv_cq, handle));
-    if (!create->send_cq)
+    /* Other services of real devices may do without a queue. */
+    if (attr->send_cq || !may_lack_queue(call, attr))
+        create->send_cq = vf_contract_handle(call, attr->send_cq, VF_KIND_CQ,
+                                             offsetof(struct ibv_cq, handle));
+    if (call->answered)
         return;
-    create->recv_cq = vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
-                                         offsetof(struct ibv_cq, handle));
-    if (create->recv_cq && attr->srq)
+    if (attr->recv_cq || !may_lack_queue(call, attr))
+        create->recv_cq = vf_contract_handle(call, attr->recv_cq, VF_KIND_CQ,
+                                             offsetof(struct ibv_cq, handle));
+    if (!call->answered && attr->srq)
         create->srq = vf_contract_handle(call, attr->srq, VF_KIND_SRQ,
                                          offsetof(struct ibv_srq, handle));
 }
 
-static void fill_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
+void vf_qp_fill(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
 {
     struct ibv_qp *handle = qp->handle;
     struct ibv_pd *pd = qp->parent[0]->handle;
@@ -42,7 +52,7 @@ static void fill_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
     handle->qp_type = attr->qp_type;
 }
 
-static void shadow_qp(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
+void vf_qp_shadow(struct vf_object *qp, const struct ibv_qp_init_attr *attr)
 {
     qp->shadow.qp.state = IBV_QPS_RESET;
     qp->shadow.qp.type = (uint8_t)attr->qp_type;
@@ -64,10 +74,10 @@ static void create_qp(struct vf_call *call)
     qp->parent[1] = create->send_cq;
     qp->parent[2] = create->recv_cq;
     qp->parent[3] = create->srq;
-    fill_qp(qp, create->attr);
+    vf_qp_fill(qp, create->attr);
     vf_call_made(call, qp, call->provider->create_qp(qp, create->attr));
     if (!call->err)
-        shadow_qp(qp, create->attr);
+        vf_qp_shadow(qp, create->attr);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd,
@@ -189,8 +199,8 @@ static void destroy_qp(struct vf_call *call)
     struct vf_object *qp = call->object;
     int err = call->provider->destroy_qp(qp);
 
-    if (!err) {
-        vf_chain_stop(qp);
+    if (!err && qp->live) {
+        vf_chain_stop(qp->memory);
         vf_contract_forget(qp);
     }
     vf_call_released(call, err);

@@ -117,7 +117,8 @@ static struct ibv_qp *add_builders(struct ibv_qp *qp,
                                    const struct ibv_qp_init_attr_ex *attr)
 {
     struct vf_object *object = find(qp);
-    int err = vf_chain_start(object, attr->send_ops_flags, &attr->cap);
+    int err = vf_chain_start(object->machine->world, (struct vf_qp_handle *)qp,
+                             attr->send_ops_flags, &attr->cap);
 
     if (!err)
         return qp;

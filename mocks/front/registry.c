@@ -78,6 +78,7 @@ void vf_registry_stop(struct vf_registry *registry)
         munmap(registry->objects, OBJECTS * sizeof(struct vf_object));
     if (registry->owner)
         munmap(registry->owner, GRANULES * sizeof(uint32_t));
+    vf_map_clear(&registry->foreign);
     memset(registry, 0, sizeof(*registry));
 }
 
@@ -85,6 +86,7 @@ void vf_registry_stop(struct vf_registry *registry)
 void vf_registry_reset(struct vf_registry *registry)
 {
     VF_UNPOISON(registry->base, registry->used);
+    vf_map_clear(&registry->foreign);
     registry->used = 0;
     registry->object_count = 0;
     memset(registry->resting, 0, sizeof(registry->resting));
@@ -127,6 +129,42 @@ static void list_remove(struct vf_object **list, struct vf_object *object)
     object->previous = NULL;
 }
 
+static bool is_foreign(const struct vf_registry *registry, const void *handle)
+{
+    return (uintptr_t)handle - (uintptr_t)registry->base >= registry->used;
+}
+
+/* The entry serves another: its old handle is not known any more, unless it
+ * has a new owner. */
+static void forget_foreign(struct vf_registry *registry,
+                           const struct vf_object *object)
+{
+    uintptr_t key = (uintptr_t)object->handle;
+
+    if (is_foreign(registry, object->handle) &&
+        vf_map_find(&registry->foreign, key) == object)
+        vf_map_take(&registry->foreign, key);
+}
+
+/* A live one that has the address has ended where nobody saw it. Without
+ * memory for the map the handle stays unknown, which is no mistake of its
+ * program's. */
+static void enter_foreign(struct vf_registry *registry,
+                          struct vf_object *object)
+{
+    uintptr_t key = (uintptr_t)object->handle;
+    struct vf_object *before;
+
+    if (!is_foreign(registry, object->handle))
+        return;
+    before = vf_map_find(&registry->foreign, key);
+    if (before && before != object && before->live) {
+        before->machine->world->provider->reclaim(before);
+        vf_object_release(before);
+    }
+    (void)vf_map_put(&registry->foreign, key, object);
+}
+
 /* The oldest resting object of the kind, when it has rested long enough. */
 static struct vf_object *rested(struct vf_registry *registry, enum vf_kind kind,
                                 size_t size)
@@ -138,6 +176,7 @@ static struct vf_object *rested(struct vf_registry *registry, enum vf_kind kind,
     registry->resting[kind].first = object->next;
     registry->resting[kind].count--;
     object->generation++;
+    forget_foreign(registry, object);
     VF_UNPOISON(object->memory, object->size);
     return object;
 }
@@ -176,18 +215,19 @@ struct vf_object *vf_object_new(struct vf_machine *machine, enum vf_kind kind,
     object->children = 0;
     object->excused_children = 0;
     object->excused = false;
+    object->stranger = false;
     object->kind = (uint8_t)kind;
     object->live = false;
     object->orphan = false;
     object->machine = machine;
     object->device = NULL;
+    object->own = NULL;
     object->next = NULL;
     object->previous = NULL;
     memset(object->parent, 0, sizeof(object->parent));
     memset(&object->shadow, 0, sizeof(object->shadow));
-    registry
-        ->owner[((unsigned char *)object->handle - registry->base) / VF_GRANULE] =
-        (uint32_t)(object - registry->objects) + 1;
+    registry->owner[((unsigned char *)object->handle - registry->base) /
+                    VF_GRANULE] = (uint32_t)(object - registry->objects) + 1;
     return object;
 }
 
@@ -195,6 +235,7 @@ void vf_object_adopt(struct vf_object *object)
 {
     struct vf_machine *machine = object->machine;
 
+    enter_foreign(&machine->world->registry, object);
     object->id = ++machine->ids[object->kind];
     object->live = true;
     machine->live_count[object->kind]++;
@@ -292,12 +333,6 @@ void vf_object_release(struct vf_object *object)
             lose_child(object->parent[i], object->excused);
     scribble(object);
     rest(object);
-}
-
-struct vf_object *vf_registry_region(const struct vf_machine *machine,
-                                     uint32_t key)
-{
-    return machine->world->provider->region(machine, key);
 }
 
 static unsigned pool_class(size_t size)

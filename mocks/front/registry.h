@@ -20,6 +20,10 @@
  * A reset takes back everything at once and touches only what was in use; the
  * pages stay, so the next run costs no page fault.
  *
+ * A provider may bring handles that lie elsewhere: those of another library.
+ * They stand in a map by their addresses, and stay there for as long as their
+ * entry rests. An address that is handed out again is its new owner's.
+ *
  * The same range serves small pieces of provider memory (work requests,
  * completions): vf_pool_get, vf_pool_put.
  */
@@ -30,6 +34,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "front/map.h"
 
 #define VF_GRANULE 64u
 #define VF_QUARANTINE 1024
@@ -87,6 +93,7 @@ struct vf_posted_queue {
 struct vf_object {
     void *handle; /* what the program holds */
     void *memory; /* the allocation around it */
+    void *own;    /* what a provider keeps of it elsewhere */
     uint32_t size;
     uint32_t id; /* per kind and machine, from 1; 0: not yet given */
     uint32_t children;
@@ -94,8 +101,10 @@ struct vf_object {
     uint8_t kind;              /* enum vf_kind */
     uint8_t generation;
     bool live;
-    bool orphan;  /* its context was closed under it */
-    bool excused; /* its program has done what it could */
+    bool orphan;   /* its context was closed under it */
+    bool excused;  /* its program has done what it could */
+    bool stranger; /* nobody saw it made, or not all that is done with it: the
+                      contract asks no more of it than that it lives */
     struct vf_machine *machine;
     struct vf_device *device;
     struct vf_object *parent[4]; /* the first one is what it belongs to */
@@ -157,6 +166,7 @@ struct vf_registry {
         uint32_t count;
     } resting[VF_KIND_COUNT];
     void *pool[VF_POOL_CLASSES];
+    struct vf_map foreign; /* handles outside of the range */
 };
 
 /* Reserves the ranges; 0 or an errno. */
@@ -173,7 +183,7 @@ vf_registry_find(const struct vf_registry *registry, const void *handle)
     uint32_t entry;
 
     if (offset >= registry->used)
-        return NULL;
+        return vf_map_find(&registry->foreign, (uintptr_t)handle);
     entry = registry->owner[offset / VF_GRANULE];
     if (entry == 0 || entry > registry->object_count)
         return NULL;
@@ -203,9 +213,6 @@ void vf_object_move(struct vf_object *object, struct vf_object *parent);
  */
 void vf_object_excuse(struct vf_object *object);
 
-/* The live or resting region whose lkey is key on this machine. */
-struct vf_object *vf_registry_region(const struct vf_machine *machine,
-                                     uint32_t key);
 /* A region's rkey is its lkey with this bit. */
 #define VF_RKEY_BIT 0x80u
 

@@ -90,7 +90,7 @@ static void check_address(struct vf_call *call, const struct ibv_ah *ah)
     const struct vf_object *object =
         vf_contract_handle(call, ah, VF_KIND_AH, sizeof(struct ibv_ah));
 
-    if (object && object->parent[0] != call->object->parent[0])
+    if (object && !vf_same_domain(object, call->object))
         vf_contract_finding(
             call, false, "wrong-domain-ah",
             "ah %u is of domain %u, qp %u of %u", (unsigned)object->id,
@@ -130,7 +130,7 @@ void vf_contract_send(struct vf_call *call, struct vf_request *request,
     unsigned service = type < IBV_QPT_RAW_PACKET ? 1u << type : 0;
     unsigned opcode = (unsigned)request->send->opcode;
 
-    if (!(service & JUDGED))
+    if (!(service & JUDGED) || (opcode >= OPCODES && call->provider->meet))
         return;
     if (opcode >= OPCODES || !(opcodes[opcode].services & service)) {
         if (device_has(call, opcode))

@@ -30,7 +30,7 @@ static void start_mutex(pthread_mutex_t *mutex)
 }
 
 /* Mapped, not allocated: a world is large, and most of it is never touched. */
-struct vf_world *vf_world_create(void)
+struct vf_world *vf_world_create_over(const struct vf_provider_ops *provider)
 {
     struct vf_world *world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -41,7 +41,7 @@ struct vf_world *vf_world_create(void)
         munmap(world, sizeof(*world));
         return NULL;
     }
-    world->provider = &vf_mock_provider;
+    world->provider = provider;
     world->home = -1;
     if (world->provider->start(world) != 0) {
         vf_registry_stop(&world->registry);

@@ -17,7 +17,12 @@
 /* Bytes: no memory is so large. */
 #define VF_ABSURD_LENGTH (UINT64_C(1) << 47)
 
+struct vf_call;
 struct vf_provider_ops;
+
+/* A world whose devices are the provider's; NULL if memory is out.
+ * vf_world_create makes the mock's. */
+struct vf_world *vf_world_create_over(const struct vf_provider_ops *provider);
 
 /* What changes of a device, where every process sees it. */
 struct vf_device_state {
@@ -78,6 +83,7 @@ struct vf_world {
     struct vf_hooks hooks;
     struct vf_registry registry;
     struct vf_delayed *delayed; /* the next one due first */
+    struct vf_call *running;    /* whose record is the newest */
     int machine_count;
     pthread_mutex_t mutex; /* taken only when hooks.threads */
     struct vf_machine machines[VF_MACHINE_MAX];

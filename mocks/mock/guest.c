@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "front/standalone.h"
 #include "mock/attendant.h"
 #include "mock/crash.h"
 #include "mock/death.h"
@@ -45,7 +46,7 @@ void guest_stay_away(void)
 
 bool guest_invited(void)
 {
-    return getenv("VERBFAULT_ROOM") != NULL;
+    return getenv(STANDALONE("ROOM")) != NULL;
 }
 
 static int64_t now(void *context)
@@ -86,6 +87,11 @@ static void step_aside(struct vf_machine *machine)
 static void empty(void *context, int machine)
 {
     (void)context;
+    if (guest.world->provider->meet) { /* devices move by themselves */
+        if (guest.world->delayed)
+            vf_world_advance(guest.world);
+        return;
+    }
     step_aside(&guest.world->machines[machine]);
     if (atomic_load_explicit(&guest.world->view->room->deadline,
                              memory_order_relaxed) ||
@@ -153,7 +159,7 @@ static void complain(const char *what, const char *why)
 
 static int machine_number(void)
 {
-    const char *text = getenv("VERBFAULT_RANK");
+    const char *text = getenv(STANDALONE("RANK"));
     char *end;
     long number;
 
@@ -180,12 +186,12 @@ static const char *why(int err)
 
 static int open_world(struct vf_world *world)
 {
-    const char *path = getenv("VERBFAULT_ROOM");
+    const char *path = getenv(STANDALONE("ROOM"));
     int machine = machine_number();
     int err;
 
     if (machine < 0) {
-        complain("VERBFAULT_RANK", "it has to be the number of a rank");
+        complain(STANDALONE("RANK"), "it has to be the number of a rank");
         return EINVAL;
     }
     err = share_open(world, path, machine);
@@ -240,7 +246,7 @@ static void forget(void)
     guest.world = NULL;
 }
 
-void guest_enter(void)
+void guest_enter(const struct guest_kind *kind)
 {
     static bool prepared;
     struct vf_hooks hooks = {
@@ -252,10 +258,10 @@ void guest_enter(void)
         .threads = true,
         .descriptors = true,
     };
-    struct vf_world *world = vf_world_create();
+    struct vf_world *world = kind->create();
 
     if (!world) {
-        complain("memory", strerror(ENOMEM));
+        complain("verbs", "there is no world for them");
         return;
     }
     vf_world_reset(world, &hooks);
@@ -266,8 +272,10 @@ void guest_enter(void)
     guest.world = world;
     open_trace(world);
     crash_watch(world);
-    start_porter(world);
-    start_attendant(world);
+    if (kind->fabric) {
+        start_porter(world);
+        start_attendant(world);
+    }
     if (!prepared)
         pthread_atfork(NULL, NULL, forget);
     prepared = true;

@@ -150,9 +150,9 @@ int mock_reg_mr(struct vf_object *mr, void *address, size_t length,
 int mock_dereg_mr(struct vf_object *mr);
 int mock_rereg_mr(struct vf_object *mr, int flags, struct vf_object *pd,
                   void *address, size_t length, unsigned access);
-struct vf_object *mock_region_of_key(const struct vf_machine *machine,
+struct vf_object *mock_region_of_key(const struct vf_object *asking,
                                      uint32_t key);
-struct vf_object *mock_window_of_key(const struct vf_machine *machine,
+struct vf_object *mock_window_of_key(const struct vf_object *asking,
                                      uint32_t key);
 /* Where the entry's bytes are, by the addresses that its region was given and
  * what the device makes of them; what no region knows, as it is. */

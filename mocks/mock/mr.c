@@ -267,9 +267,10 @@ static struct room_region *with_key(const struct room_view *view, uint32_t key)
     return region->key == key ? region : NULL;
 }
 
-struct vf_object *mock_region_of_key(const struct vf_machine *machine,
+struct vf_object *mock_region_of_key(const struct vf_object *asking,
                                      uint32_t key)
 {
+    const struct vf_machine *machine = asking->machine;
     const struct room_region *region = with_key(machine->world->view, key);
     struct vf_object *owner;
 
@@ -284,9 +285,10 @@ struct vf_object *mock_region_of_key(const struct vf_machine *machine,
     return owner;
 }
 
-struct vf_object *mock_window_of_key(const struct vf_machine *machine,
+struct vf_object *mock_window_of_key(const struct vf_object *asking,
                                      uint32_t key)
 {
+    const struct vf_machine *machine = asking->machine;
     const struct room_region *window = with_key(machine->world->view, key);
 
     if (!window || !window->window || !window->object.live ||

@@ -90,3 +90,8 @@ const struct vf_provider_ops vf_mock_provider = {
     .detach_mcast = mock_detach,
     .reclaim = mock_reclaim,
 };
+
+struct vf_world *vf_world_create(void)
+{
+    return vf_world_create_over(&vf_mock_provider);
+}

@@ -1,0 +1,300 @@
+#!/bin/sh
+# The passage over a real library: what programs do through it, with and without
+# faults. Beneath is the mock's own libibverbs.so.1 (build/lib/dropin), so no
+# hardware is needed and what should happen is known; with --real it is the
+# machine's, with a device that can talk to itself over RC.
+#
+# usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS
+#
+# Exit 1 if a promise is broken. DEVICE_GID is the GID index for rdma-core's and
+# perftest's programs (default 0).
+set -u
+real=no
+if [ "${1-}" = --real ]; then
+    real=yes
+    shift
+fi
+verbfault=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") programs=$2
+libraries=$(dirname "$verbfault")/lib
+library=$libraries/libverbfault-device.so
+mock=$libraries/libverbfault.so
+helpers=$(cd "$(dirname "$0")" && pwd)/programs
+passage=$programs/run_passage
+gid=${DEVICE_GID-0}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0 passed=0
+
+good() {
+    passed=$((passed + 1))
+}
+bad() {
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    head -n 8 out | sed 's/^/    /'
+}
+skip() {
+    echo "skip $1"
+}
+# beneath COMMAND...: over the library alone; status and output in out
+beneath() {
+    if [ $real = yes ]; then
+        timeout 60 "$@" >out 2>&1
+    else
+        VERBFAULT_PROFILE=ideal VERBFAULT_RANKS=1 VERBFAULT_DEVICES=dev0 \
+            LD_LIBRARY_PATH="$libraries/dropin" timeout 60 "$@" >out 2>&1
+    fi
+    echo "status $?" >>out
+}
+# through COMMAND...: through the passage
+through() {
+    beneath env LD_PRELOAD="$library" "$@"
+}
+# planned FAULT COMMAND...: with a fault of rank 0's
+planned() {
+    fault=$1
+    shift
+    VERBFAULT_DEVICE_FAULTS="0 $fault" through "$@"
+}
+# want NAME PATTERN: a line of out
+want() {
+    if grep -qE -- "$2" out; then good; else bad "$1: want /$2/ in:"; fi
+}
+never() {
+    if grep -qE -- "$2" out; then bad "$1: do not want /$2/ in:"; else good; fi
+}
+
+# ---- the same, with and without ---------------------------------------------
+
+while read -r mode count; do
+    through "$passage" "$mode" "$count"
+    want "$mode" 'whole$'
+    want "$mode" 'status 0$'
+    never "$mode" 'verbfault'
+done <<'MODES'
+talk 200
+events 200
+extended 200
+threads 500
+fork 100
+acks 1
+again 3000
+MODES
+through "$passage" by-name
+want 'a library that is opened by its name' '^success$'
+VERBFAULT_DEVICE_TRACE=named through "$passage" by-name
+if grep -q 'alloc_pd(context=1) = pd=1' named.r0; then good; else
+    bad 'its calls are seen'
+fi
+
+if [ $real = no ]; then
+    through "$passage" strangers 1 "$mock"
+    want 'handles that nobody saw made' '^10 whole$'
+    never 'are no mistakes' 'finding'
+    for mode in talk events extended again; do
+        VERBFAULT_TRACE=mock beneath "$passage" $mode 50
+        VERBFAULT_DEVICE_TRACE=device through "$passage" $mode 50
+        if [ -s mock.r0 ] && cmp -s mock.r0 device.r0; then good; else
+            diff mock.r0 device.r0 >out
+            bad "$mode: the trace is the mock's (<)"
+        fi
+    done
+fi
+
+# ---- faults ------------------------------------------------------------------
+
+# Each: a fault of either kind of verbs, and what the program says of it.
+while IFS='|' read -r fault says; do
+    for mode in talk extended; do
+        planned "$fault" "$passage" $mode 20
+        want "$mode, $fault" "$says"
+        never "$mode, $fault" 'finding|Segmentation'
+        [ $real = no ] || continue
+        mv out through
+        VERBFAULT_FAULTS="0 $fault" beneath "$passage" $mode 20
+        if cmp -s out through; then good; else
+            diff out through >both
+            mv both out
+            bad "$mode, $fault: not as over the mock (<)"
+        fi
+    done
+done <<'FAULTS'
+get_device_list 1 null ENOSYS|get_device_list: Function not impl
+open_device 1 null EACCES|open_device: Permission denied
+query_gid 1 errno EIO|query_gid: Input/output error
+alloc_pd 1 null EPERM|alloc_pd: Operation not permitted
+reg_mr 1 null ENOMEM|reg_mr: Cannot allocate memory
+create_cq 1 null EMFILE|create_cq: Too many open files
+create_qp 2 null ENOMEM|create_qp(_ex)?: Cannot allocate memory
+modify_qp 3 errno EINVAL|modify_qp to RTR: Invalid argument
+post_send 5 errno ENOMEM|post_send: Cannot allocate memory
+post_recv 5 errno ENOMEM|post_recv: Cannot allocate memory
+poll_cq 7 return -1|poll_cq: failed
+poll_cq 7 garbled|completion: unknown
+poll_cq 7 unwritten|completion: another request's
+completion 5 drop|poll_cq: nothing came
+completion 5 status RETRY_EXC_ERR|transport retry counter exceeded
+completion 5 duplicate|completion: another request's
+completion 5 garbled|completion: another request's
+completion 5 delay 20|20 whole
+completion 5 unplug|transport retry counter exceeded
+post_send 5 unplug|transport retry counter exceeded
+post_send 5 exit|status 0
+FAULTS
+planned 'completion 5 delay 20' "$passage" events 20
+want 'a late completion wakes who sleeps' '20 whole'
+planned 'completion 5 unplug' "$passage" events 20
+want 'a cable that goes wakes who sleeps' 'retry counter exceeded'
+planned 'post_send 5 errno ENOMEM' "$passage" threads 20
+want 'a fault on a thread' 'post_send: Cannot allocate memory'
+
+# ---- findings ----------------------------------------------------------------
+
+# A real library may write over what it frees in a way that a program faults on
+# before the verb is reached: cq and qp are for the mock's.
+kinds='null-mr freed-mr pd-for-mr freed-pd freed-qp'
+[ $real = yes ] || kinds="$kinds freed-cq"
+for mistake in $kinds; do
+    case $mistake in
+    pd-for-mr) title=pd-not-mr ;;
+    *) title=$mistake ;;
+    esac
+    VERBFAULT_DEVICE_KEEP_GOING=0 through "$passage" $mistake
+    want "$mistake" "finding: r0: $title in "
+    want "$mistake ends it" 'status 99'
+done
+through "$passage" freed-mr
+want 'a freed handle is not passed on' '^freed-mr: Invalid argument$'
+
+# ---- verbfault run --device --------------------------------------------------
+
+run() {
+    beneath "$verbfault" run --device "$@"
+}
+run -- "$passage" talk 20
+want 'a run' '^\[0\] 20 whole$'
+want 'that is fine' 'status 0'
+never 'of which nothing is said' 'verbfault run'
+cat >mr.scn <<'SCENARIO'
+profile thunderbolt
+device 0 rdma_en2 used_mr=64
+fault 0 reg_mr 1 null ENOMEM
+fault 0 alloc 1 null ENOMEM
+run init
+SCENARIO
+run --scenario mr.scn -- "$passage" talk 20
+want 'a fault of a scenario' '^\[0\] ibv_reg_mr: Cannot allocate memory'
+want 'took effect' 'as planned: fault 0 reg_mr 1 null'
+want 'what is left aside is said in one line' \
+    '^mr.scn: note: .*: profile, device, fault alloc, run$'
+printf 'fault 0 reg_mr 9 null ENOMEM\n' >late.scn
+run --scenario late.scn -- "$passage" talk 20
+want 'a fault that was not reached' 'never reached: fault 0 reg_mr 9 null'
+printf 'fault 1 reg_mr 1 null ENOMEM\n' >other.scn
+run --scenario other.scn -- "$passage" talk 20
+want 'a fault of nobody' '^other.scn:1:1: this is about rank 1, and there is 1$'
+want 'is bad input' 'status 2'
+run --profile rxe -- "$passage" talk 20
+want 'no profile for real devices' 'profile is for the mock'
+run -- "$passage" null-mr
+want 'a finding' '^r0: crash: null-mr in dereg_mr$'
+want 'with its calls' 'dereg_mr\(mr=NULL\)'
+want 'ends in 1' 'status 1'
+run --leaks -n 2 -- "$passage" null-mr
+want 'of each rank' '^r1: crash: null-mr in dereg_mr$'
+run --leaks -- "$passage" talk 20
+never 'no leak' 'leak'
+run -- "$passage" fork 20
+want 'a child enters anew' '60 whole'
+run --trace trace -- "$passage" talk 5
+if [ "$(grep -c '^r0 #[0-9]* post_send' trace)" = 5 ]; then good; else
+    bad 'a trace'
+fi
+run -- true
+want 'a program without verbs' 'note: rank 0 never called a verb'
+# shellcheck disable=SC2016
+MLX_RANK=7 run -- sh -c 'echo "$MLX_RANK/$VERBFAULT_RANK"'
+want "a launcher's variables" '^\[0\] 7/0$'
+
+# ---- programs that nobody here wrote -----------------------------------------
+
+# pair NAME PROGRAM PATTERN SERVER CLIENT: both ends through the passage, on two
+# ranks of the mock, or on the real device; @ is the port
+port=$((20000 + $$ % 10000))
+pair() {
+    if ! command -v "$2" >/dev/null; then
+        skip "$1: not installed"
+        return
+    fi
+    port=$((port + 1))
+    rm -rf pair
+    mkdir pair
+    server="$verbfault run --device -- $4" client="$verbfault run --device -- $5"
+    set -- "$1" "$3" "$(echo "$server" | sed "s/@/$port/g")" \
+        "$(echo "$client" | sed "s/@/$port/g")"
+    if [ $real = no ]; then
+        timeout 120 "$verbfault" run -n 2 --profile ideal -- sh \
+            "$helpers/pair.sh" $port "$scratch/pair" "$3" "$4" >out 2>&1
+    else
+        VERBFAULT_RANK=0 timeout 120 sh "$helpers/pair.sh" $port \
+            "$scratch/pair" "$3" "$4" >server 2>&1 &
+        VERBFAULT_RANK=1 timeout 120 sh "$helpers/pair.sh" $port \
+            "$scratch/pair" "$3" "$4" >out 2>&1
+        wait
+        cat server >>out
+    fi
+    want "$1" "$2"
+    # perftest 4.5 leaves a completion queue of the client to the kernel.
+    grep 'finding: ' out | grep -v 'children-alive in close_device' >found
+    [ ! -s found ] || bad "$1: a finding"
+    never "$1" 'with error|Failed|Segmentation|Couldn|Unable'
+}
+pingpong() {
+    pair "$*" "$1" 'iters in' "$* -g $gid -p @" "$* -g $gid -p @ 127.0.0.1"
+}
+perftest() {
+    pattern=$1
+    shift
+    pair "$*" "$1" "$pattern" "$* -F -x $gid -p @" "$* -F -x $gid -p @ 127.0.0.1"
+}
+if command -v ibv_devinfo >/dev/null; then
+    beneath ibv_devices && mv out alone
+    through ibv_devices
+    if cmp -s alone out; then good; else bad 'ibv_devices'; fi
+    beneath ibv_devinfo -v && mv out alone
+    through ibv_devinfo -v
+    if cmp -s alone out; then good; else bad 'ibv_devinfo -v'; fi
+else
+    skip 'ibv_devinfo: not installed'
+fi
+for events in '' -e; do
+    for service in rc uc ud srq; do
+        pingpong ibv_${service}_pingpong -c ${events:+-e}
+    done
+done
+# All sizes: nothing is lost, or it would not end.
+perftest ' 8388608 ' ib_send_bw -a -n 100
+perftest ' 8388608 ' ib_send_bw -c UC -a -n 50
+perftest ' 2 ' ib_write_lat -n 200
+perftest ' 8 ' ib_atomic_bw -n 500
+perftest ' 65536 ' ib_send_bw -e -n 100
+perftest ' 65536 ' ib_read_bw -n 100
+perftest ' 65536 ' ib_write_bw -q 4 -n 100
+
+# cjaccl opens the library itself.
+if [ $real = no ] && [ -x "$programs/run_operations_cjaccl" ]; then
+    timeout 120 "$verbfault" run -n 2 --profile thunderbolt -- sh -c \
+        "'$verbfault' run --device --trace '$scratch/cjaccl.{rank}' -- \
+        '$programs/run_operations_cjaccl' -q" >out 2>&1
+    echo "status $?" >>out
+    want 'cjaccl' 'status 0'
+    if grep -q 'post_send' cjaccl.0 && grep -q 'post_send' cjaccl.1; then
+        good
+    else
+        bad 'cjaccl goes through the passage'
+    fi
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
