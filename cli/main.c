@@ -16,6 +16,7 @@ static const char help[] =
     "  run COMMAND...    run a program on mock devices, a process for each "
     "rank,\n"
     "                    and report what it does wrong\n"
+    "  record COMMAND... run a program and write its calls as a scenario\n"
     "  replay FILE...    run scenarios on every subject and compare what "
     "became\n"
     "                    of them with what the file expects\n"
@@ -47,7 +48,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } subcommands[] = {
     {"fmt", cli_fmt},       {"list", cli_list}, {"minimize", cli_minimize},
-    {"replay", cli_replay}, {"run", cli_run},   {"sweep", cli_sweep},
+    {"record", cli_record}, {"replay", cli_replay}, {"run", cli_run},   {"sweep", cli_sweep},
     {"trace", cli_trace},
 };
 

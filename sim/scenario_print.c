@@ -275,6 +275,7 @@ static void put_fields(struct out *out, const struct scn_statement *s)
     case SCN_EXPECT:
         put_expect(out, s);
         return;
+    case SCN_CALL:
     case SCN_STRAY:
     case SCN_COMMENT:
     case SCN_KIND_COUNT:
@@ -282,8 +283,47 @@ static void put_fields(struct out *out, const struct scn_statement *s)
     }
 }
 
+static size_t skip_blanks(const char *text, size_t at, size_t length)
+{
+    while (at < length && (text[at] == ' ' || text[at] == '\t' ||
+                           text[at] == '\r' || text[at] == '\n'))
+        at++;
+    return at;
+}
+
+/* Lines as they are, but for what is around them and behind "call" and the
+ * rank. */
+static void put_calls(struct out *out, const struct scn_statement *s)
+{
+    const char *text = s->u.calls.text;
+    size_t length = s->u.calls.length, at = skip_blanks(text, 0, length);
+    while (at < length) {
+        const char *newline = memchr(text + at, '\n', length - at);
+        size_t end = newline ? (size_t)(newline - text) : length;
+        size_t last = end;
+        for (int word = 0; word < 2; word++) {
+            size_t begin = at;
+            while (at < end && text[at] != ' ' && text[at] != '\t')
+                at++;
+            put_bytes(out, text + begin, at - begin);
+            put(out, " ");
+            at = skip_blanks(text, at, end);
+        }
+        while (last > at && (text[last - 1] == ' ' || text[last - 1] == '\t' ||
+                             text[last - 1] == '\r'))
+            last--;
+        put_bytes(out, text + at, last - at);
+        put(out, "\n");
+        at = skip_blanks(text, end, length);
+    }
+}
+
 static void put_statement(struct out *out, const struct scn_statement *s)
 {
+    if (s->kind == SCN_CALL) {
+        put_calls(out, s);
+        return;
+    }
     if (s->kind != SCN_COMMENT) {
         put(out, scn_kind_name(s->kind));
         put_fields(out, s);

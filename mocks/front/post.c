@@ -148,6 +148,7 @@ int vf_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
                 .verb = VF_VERB_post_send,
                 .kind = VF_KIND_QP,
                 .handle = qp,
+                .given = wr,
                 .args = {wr ? wr->wr_id : 0,
                          wr ? first_length(wr->sg_list, wr->num_sge) : 0,
                          wr ? (uint64_t)wr->opcode : IBV_WR_SEND},
@@ -168,6 +169,7 @@ static int post_recv_any(struct vf_call call, struct ibv_recv_wr *wr,
 {
     struct post_call post = {.call = call, .list = wr, .bad = wr};
 
+    post.call.given = wr;
     post.call.args[0] = wr ? wr->wr_id : 0;
     post.call.args[1] = wr ? first_length(wr->sg_list, wr->num_sge) : 0;
     post.call.settle = settle;
