@@ -77,6 +77,7 @@ static const struct {
     {"remote=", "RANK:REGION:OFFSET that RDMA goes to"},
     {"next=", "the next request's WR_ID"},
     {"cq=", "the queue that an event is of"},
+    {"also=", "a completion more than the answer shows, '/' for spaces"},
 };
 
 #define COUNT ((int)(sizeof details / sizeof details[0]))

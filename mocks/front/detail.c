@@ -335,6 +335,30 @@ static void receives(const struct vf_call *call)
     }
 }
 
+/* A line shows the first ones only; in a detail, '/' stands for a space. */
+static void more_completions(const struct vf_call *call)
+{
+    const struct ibv_wc *wc = call->out;
+    char text[160];
+
+    if (call->fault)
+        return;
+    for (int i = VF_RECORD_COMPLETIONS; i < call->record->completions; i++) {
+        const struct vf_record_completion completion = {
+            .wr_id = wc[i].wr_id,
+            .length = wc[i].byte_len,
+            .status = (uint8_t)wc[i].status,
+            .opcode = (uint8_t)wc[i].opcode,
+        };
+
+        vf_completion_print(&completion, text, sizeof(text));
+        for (char *at = text; *at; at++)
+            if (*at == ' ')
+                *at = '/';
+        add(" also=%s", text);
+    }
+}
+
 /* ---- the line --------------------------------------------------------------
  */
 
@@ -371,6 +395,9 @@ static void details(const struct vf_call *call)
     case VF_VERB_post_recv:
     case VF_VERB_post_srq_recv:
         receives(call);
+        break;
+    case VF_VERB_poll_cq:
+        more_completions(call);
         break;
     case VF_VERB_get_cq_event:
         if (call->given)

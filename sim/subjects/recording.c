@@ -13,6 +13,9 @@
 /* Virtual time after which a completion does not come any more. */
 #define PATIENCE (INT64_C(100) * 1000000000)
 
+/* Characters of an answer in a message. */
+#define SHOWN 160
+
 struct recording_rank recording_ranks[SCN_RANKS_MAX];
 
 static struct {
@@ -120,9 +123,9 @@ part(struct recording_rank *rank, const char *format, ...)
     snprintf(title, sizeof title, "parted in %s", vf_verb_name(call->verb));
     length = snprintf(message, sizeof message, "call %d of rank %d, %.*s: ",
                       rank->nth, rank->number,
-                      (int)(call->answer.text - call->line.text - 3 < 300
+                      (int)(call->answer.text - call->line.text - 3 < SHOWN
                                 ? call->answer.text - call->line.text - 3
-                                : 300),
+                                : SHOWN),
                       call->line.text);
     va_start(arguments, format);
     vsnprintf(message + length, sizeof message - (size_t)length, format,
@@ -177,8 +180,8 @@ static void compare(struct recording_rank *rank, const struct scn_call *mine)
              (int)mine->arguments.length, mine->arguments.text);
     else if (call->verb != VF_VERB_get_device_index && !same(was, is))
         part(rank, "recorded = %.*s, the mock = %.*s",
-             (int)(was.length < 300 ? was.length : 300), was.text,
-             (int)(is.length < 300 ? is.length : 300), is.text);
+             (int)(was.length < SHOWN ? was.length : SHOWN), was.text,
+             (int)(is.length < SHOWN ? is.length : SHOWN), is.text);
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++)
         if (!same_detail(call, mine, counted[i]))
             part(rank, "recorded %s=%.*s, the mock %s=%.*s", counted[i],
@@ -242,7 +245,7 @@ static bool bury_the_done(void)
 static void empty(struct sim_rank *sim_rank)
 {
     struct recording_rank *rank = &recording_ranks[sim_rank->number];
-    char instead[256];
+    char instead[SHOWN];
     if (!rank->call)
         return;
     if (!rank->waits) {
@@ -259,8 +262,8 @@ static void empty(struct sim_rank *sim_rank)
     }
     vf_machine_unexpected(sim.world, rank->number, instead, sizeof instead);
     part(rank, "recorded = %.*s, on the mock it never comes%s%s",
-         (int)(rank->call->answer.length < 300 ? rank->call->answer.length
-                                               : 300),
+         (int)(rank->call->answer.length < SHOWN ? rank->call->answer.length
+                                               : SHOWN),
          rank->call->answer.text, instead[0] ? ", but " : "", instead);
     sim_stop_rank(sim_rank, SIM_ENDED);
 }

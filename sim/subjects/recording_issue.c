@@ -326,6 +326,25 @@ static void create_channel(struct recording_rank *rank,
         add(rank, RECORDING_CHANNEL, channel, 0);
 }
 
+/* All that the poll found: the answer's completions, and those of `also`. */
+static void expect(const struct recording_rank *rank,
+                   const struct scn_call *call, int wanted)
+{
+    static char texts[SCN_RANKS_MAX][2 * SCN_CALL_LINE_MAX];
+    char *text = texts[rank->number];
+    struct scn_piece words = call->details, word, value;
+    size_t used = call->answer.length;
+    memcpy(text, call->answer.text, used);
+    while (words.text && (word = scn_next_word(&words)).text) {
+        if (!scn_is_key(word, "also", &value))
+            continue;
+        for (size_t i = 0; i < value.length; i++)
+            text[used++] = value.text[i] == '/' ? ' ' : value.text[i];
+    }
+    text[used] = '\0';
+    vf_machine_expect(sim.world, rank->number, text, wanted);
+}
+
 /* Until it finds what the recording says; it waits inside (empty hook). */
 static bool poll_cq(struct recording_rank *rank, const struct scn_call *call)
 {
@@ -342,7 +361,7 @@ static bool poll_cq(struct recording_rank *rank, const struct scn_call *call)
     if (!wc)
         return false;
     if (wanted > 0 && !planned)
-        vf_machine_expect(sim.world, rank->number, call->answer.text, wanted);
+        expect(rank, call, wanted);
     do
         found = ibv_poll_cq(cq->handle, room, wc);
     while (found == 0 && wanted > 0 && !planned);
