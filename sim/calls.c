@@ -36,7 +36,7 @@ static const struct {
     {"find", "query_gid: the search for an address"},
     {"table", "query_gid: all of a table"},
     {"entry", "query_gid: an entry with all that is known of it"},
-    {"at=", "NULL: a region at address NULL"},
+    {"at=", "a region's place in a page of 64 KiB; or NULL"},
     {"channel=", "of a completion queue"},
     {"granted=", "sizes that the device granted; compared"},
     {"send_cq=", "of a queue pair"},

@@ -7,6 +7,7 @@
 #include "verbfault/library.h"
 
 #define REQUESTS_MAX 1024 /* of one post: a list may be a ring */
+#define PAGE_MOST 65536u  /* the largest page of any machine */
 #define ENTRIES_MAX 64    /* of one request: more are not looked at */
 
 /* The line that is being written; under the lock of the one world. */
@@ -124,7 +125,9 @@ static void region(const struct vf_call *call)
 {
     const struct ibv_mr *mr = call->made ? call->made->handle : NULL;
 
-    if (!call->given)
+    if (call->given)
+        add(" at=%u", (unsigned)((uintptr_t)call->given % PAGE_MOST));
+    else
         add(" at=NULL");
     if (!mr)
         return;

@@ -46,7 +46,8 @@ struct recording_object {
     int device;      /* that it is on, from 0 */
     uint32_t number; /* of a queue pair; a region's lkey */
     uint32_t remote; /* a region's rkey */
-    char *memory;    /* a region's: calloc'ed */
+    char *memory;    /* a region's */
+    char *whole;     /* ... as it was allocated */
 };
 
 struct recording_rank {

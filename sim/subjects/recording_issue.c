@@ -98,7 +98,7 @@ void recording_forget_objects(struct recording_rank *rank)
 {
     for (int kind = 0; kind < RECORDING_KINDS; kind++) {
         for (int n = 1; n <= rank->count[kind]; n++)
-            free(rank->objects[kind][n].memory);
+            free(rank->objects[kind][n].whole);
         free(rank->objects[kind]);
         rank->objects[kind] = NULL;
         rank->count[kind] = rank->room[kind] = 0;
@@ -228,15 +228,38 @@ static void alloc_pd(struct recording_rank *rank, const struct scn_call *call)
             device_of(rank, RECORDING_CONTEXT, number(call, "context")));
 }
 
+#define PAGE ((size_t)65536)
+#define CLEARED ((size_t)1 << 20) /* more than this is new from the system */
+
+/* Memory that begins `at` bytes into a page; *whole is what to free. */
+static char *memory_at(size_t at, size_t length, char **whole)
+{
+    void *memory;
+    size_t size = (at % PAGE + length + PAGE) / PAGE * PAGE;
+    *whole = NULL;
+    if (length > SIZE_MAX / 2)
+        return NULL;
+    memory = aligned_alloc(PAGE, size);
+    if (!memory)
+        return NULL;
+    if (size <= CLEARED)
+        memset(memory, 0, size);
+    *whole = memory;
+    return *whole + at % PAGE;
+}
+
 static bool reg_mr(struct recording_rank *rank, const struct scn_call *call)
 {
     size_t length = (size_t)number(call, "len");
-    bool nowhere = scn_value(call->details, "at").text != NULL;
-    char *memory = nowhere ? NULL : calloc(1, length ? length : 1);
+    int64_t place = scn_number(scn_value(call->details, "at"), 0);
+    char *whole = NULL, *memory = NULL;
     struct recording_object *object;
     struct ibv_mr *mr;
-    if (!nowhere && !memory)
-        return false;
+    if (!is(scn_value(call->details, "at"), "NULL")) {
+        memory = memory_at((size_t)place, length, &whole);
+        if (!memory)
+            return false;
+    }
     mr = ibv_reg_mr_iova2(handle(rank, RECORDING_PD, call, "pd"), memory,
                           length, (uintptr_t)memory,
                           (unsigned)number(call, "access"));
@@ -244,10 +267,11 @@ static bool reg_mr(struct recording_rank *rank, const struct scn_call *call)
                       device_of(rank, RECORDING_PD, number(call, "pd")))
                 : NULL;
     if (!object) {
-        free(memory);
+        free(whole);
         return true;
     }
     object->memory = memory;
+    object->whole = whole;
     object->number = mr->lkey;
     object->remote = mr->rkey;
     return true;
@@ -259,22 +283,23 @@ static bool rereg_mr(struct recording_rank *rank, const struct scn_call *call)
         at(rank, RECORDING_MR, number(call, "mr"));
     int flags = (int)number(call, "flags");
     size_t length = (size_t)number(call, "len");
-    char *memory;
+    char *memory, *whole;
     if (!object || flags & IBV_REREG_MR_CHANGE_PD)
         return false;
-    memory = calloc(1, length ? length : 1);
+    memory = memory_at(0, length, &whole);
     if (!memory)
         return false;
     if (ibv_rereg_mr(object->handle, flags, NULL, memory, length,
                      (int)number(call, "access")) != 0) {
-        free(memory);
+        free(whole);
         return true;
     }
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-        free(object->memory);
+        free(object->whole);
         object->memory = memory;
+        object->whole = whole;
     } else {
-        free(memory);
+        free(whole);
     }
     object->number = ((struct ibv_mr *)object->handle)->lkey;
     object->remote = ((struct ibv_mr *)object->handle)->rkey;
