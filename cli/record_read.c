@@ -133,13 +133,24 @@ static int compare(const void *a, const void *b)
     return one->at < other->at ? -1 : one->at > other->at;
 }
 
+/* A scenario's machines are all there, whether a process runs on them or not. */
+static int machines(const struct recording *recording, int ranks)
+{
+    enum scn_topology topology;
+    int count, wires;
+    if (!recording->setup->from_scenario || recording->options->device)
+        return ranks;
+    scn_topology(&recording->setup->complete, &count, &topology, &wires);
+    return count > ranks ? count : ranks;
+}
+
 int record_read(struct recording *recording, const char *path, int ranks,
                 bool keep_names)
 {
     static char line[VF_RECORDED_MAX + 128];
     FILE *file = fopen(path, "r");
     int code = CLI_FINE;
-    recording->ranks = ranks;
+    recording->ranks = machines(recording, ranks);
     recording->symbols = symbols_new(keep_names);
     if (!file) {
         fprintf(stderr, "verbfault record: %s: %s\n", path, strerror(errno));

@@ -7,6 +7,7 @@
  * there, and keeps those that came too early.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "front/provider.h"
@@ -184,8 +185,11 @@ void vf_machine_unexpected(const struct vf_world *world, int machine,
     text[0] = '\0';
     for (int i = 0; i < pace->count; i++) {
         tell(&pace->kept[i].wc, one);
-        if (used + strlen(one) + 2 > room)
+        if (used + strlen(one) + 2 > room) {
+            if (used == 0)
+                snprintf(text, room, "%s", one);
             return;
+        }
         if (used > 0)
             text[used++] = ' ';
         strcpy(text + used, one);

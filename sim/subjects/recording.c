@@ -241,11 +241,43 @@ static bool bury_the_done(void)
     return any;
 }
 
+/* Nobody goes on: whose fault is it? Who got something else than was recorded,
+ * or else has waited longest. */
+static struct recording_rank *culprit(void)
+{
+    struct recording_rank *worst = NULL;
+    bool other_came = false;
+    for (int i = 0; i < sim.rank_count; i++) {
+        struct recording_rank *rank = &recording_ranks[i];
+        char instead[8];
+        bool came;
+        if (!rank->call || !rank->waits)
+            continue;
+        vf_machine_unexpected(sim.world, i, instead, sizeof instead);
+        came = instead[0] != '\0';
+        if (!worst || (came && !other_came) ||
+            (came == other_came && rank->at < worst->at)) {
+            worst = rank;
+            other_came = came;
+        }
+    }
+    return worst;
+}
+
+static void part_waiting(struct recording_rank *rank)
+{
+    struct scn_piece answer = rank->call->answer;
+    char instead[SHOWN];
+    vf_machine_unexpected(sim.world, rank->number, instead, sizeof instead);
+    part(rank, "recorded = %.*s, on the mock it never comes%s%s",
+         (int)(answer.length < SHOWN ? answer.length : SHOWN), answer.text,
+         instead[0] ? ", but " : "", instead);
+}
+
 /* Inside of a call that waits for what others do. */
 static void empty(struct sim_rank *sim_rank)
 {
     struct recording_rank *rank = &recording_ranks[sim_rank->number];
-    char instead[SHOWN];
     if (!rank->call)
         return;
     if (!rank->waits) {
@@ -260,11 +292,8 @@ static void empty(struct sim_rank *sim_rank)
         rank->since = sim.now;
         return;
     }
-    vf_machine_unexpected(sim.world, rank->number, instead, sizeof instead);
-    part(rank, "recorded = %.*s, on the mock it never comes%s%s",
-         (int)(rank->call->answer.length < SHOWN ? rank->call->answer.length
-                                               : SHOWN),
-         rank->call->answer.text, instead[0] ? ", but " : "", instead);
+    if (!play.over)
+        part_waiting(culprit());
     sim_stop_rank(sim_rank, SIM_ENDED);
 }
 
