@@ -7,6 +7,7 @@
 
 #include "cli/record.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -25,24 +26,32 @@ static const char help[] =
     "                        --scenario FILE] [--keep-names] [OPTIONS] --\n"
     "                        COMMAND...\n"
     "\n"
-    "Runs COMMAND as verbfault run does and writes a scenario: the devices, and\n"
+    "Runs COMMAND as verbfault run does and writes a scenario: the devices, "
+    "and\n"
     "every verbs call with its answer. It is replayed on the mock, anywhere:\n"
     "\n"
     "  verbfault replay FILE    makes the calls again, compares call by call\n"
     "  verbfault trace FILE     and shows them\n"
     "\n"
     "Where the mock answers otherwise, replay says at which call and how:\n"
-    "\"parted in reg_mr\". Of messages no byte is recorded, of programs neither\n"
+    "\"parted in reg_mr\". Of messages no byte is recorded, of programs "
+    "neither\n"
     "path nor arguments; names of devices, GUIDs, GIDs and addresses are\n"
     "replaced. Processes may be killed, or crash: what they called before is\n"
     "there.\n"
     "\n"
     "  -o FILE           what is written\n"
-    "  -n RANKS          how many processes, 1 to 8 (default as verbfault run)\n"
-    "  --device          over the machine's own devices\n"
+    "  -n RANKS          how many processes, 1 to 8 (default as verbfault "
+    "run)\n"
+    "  --device          over the machine's own devices; the default where "
+    "there\n"
+    "                    are any\n"
     "  --profile P       over the mock's (default ideal); with --device: what\n"
-    "                    the replay's are like (default: by the device's name)\n"
-    "  --scenario FILE   devices, cables and faults\n"
+    "                    the replay's are like (default: by the device's "
+    "name)\n"
+    "  --scenario FILE   over the mock's, with devices, cables and faults; "
+    "with\n"
+    "                    --device: faults\n"
     "  --keep-names      names of devices, and GIDs, as they are\n"
     "  --keep-going, --grace SECONDS, --timeout SECONDS\n"
     "                    as verbfault run has them\n"
@@ -108,6 +117,34 @@ static int take(struct run_options *run, const char **file, int option,
     }
 }
 
+/* Has this machine RDMA devices? */
+static bool has_devices(void)
+{
+#ifdef __APPLE__
+    return true; /* the library says if not */
+#else
+    DIR *directory = opendir("/sys/class/infiniband");
+    const struct dirent *entry;
+    bool any = false;
+    while (directory && !any && (entry = readdir(directory)) != NULL)
+        any = entry->d_name[0] != '.';
+    if (directory)
+        closedir(directory);
+    return any;
+#endif
+}
+
+/* Nothing was said of devices: the machine's own, if it has any. */
+static void choose_devices(struct run_options *run)
+{
+    if (run->device || run->profile || run->scenario)
+        return;
+    run->device = has_devices();
+    if (!run->device)
+        fprintf(stderr, "verbfault record: note: there is no RDMA device here: "
+                        "recorded on the mock, profile ideal\n");
+}
+
 /* CLI_FINE; -1 after --help; else CLI_USAGE after one line. */
 static int parse(struct run_options *run, const char **file, int argc,
                  char **argv)
@@ -139,6 +176,7 @@ static int parse(struct run_options *run, const char **file, int argc,
         return cli_usage("record", "-o FILE is missing");
     if (optind == argc)
         return cli_usage("record", "a command is missing");
+    choose_devices(run);
     return CLI_FINE;
 }
 

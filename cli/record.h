@@ -26,15 +26,15 @@
 
 /* A call as it came, and as it will be written. */
 struct record_call {
-    int rank;      /* in the recording */
-    int64_t key;   /* when it took effect, in nanoseconds */
-    int at;        /* in the order of the lines */
-    char *line;    /* translated, malloc'ed */
+    int rank;    /* in the recording */
+    int64_t key; /* when it took effect, in nanoseconds */
+    int at;      /* in the order of the lines */
+    char *line;  /* translated, malloc'ed */
 };
 
 struct record_process {
     long pid;
-    int rank; /* as it was run */
+    int rank;     /* as it was run */
     int64_t last; /* the key of its last call */
 };
 

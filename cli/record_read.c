@@ -63,7 +63,8 @@ static bool begins_with(const char *line, const char *verb)
 static int64_t key_of(const struct raw *raw)
 {
     static const char *const early[] = {"post_recv", "post_srq_recv",
-                                        "modify_qp", "modify_srq"};
+                                        "modify_qp", "modify_srq",
+                                        "req_notify_cq"};
     for (size_t i = 0; i < sizeof early / sizeof early[0]; i++)
         if (begins_with(raw->verb, early[i]))
             return raw->began;
@@ -133,7 +134,8 @@ static int compare(const void *a, const void *b)
     return one->at < other->at ? -1 : one->at > other->at;
 }
 
-/* A scenario's machines are all there, whether a process runs on them or not. */
+/* A scenario's machines are all there, whether a process runs on them or not.
+ */
 static int machines(const struct recording *recording, int ranks)
 {
     enum scn_topology topology;

@@ -14,8 +14,8 @@ struct text {
     bool failed;
 };
 
-__attribute__((format(printf, 2, 3))) static void
-put(struct text *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct text *text,
+                                                      const char *format, ...)
 {
     va_list arguments;
     int length;
@@ -302,8 +302,7 @@ char *record_text(const struct recording *recording)
 {
     struct text text = {NULL, 0, 0, false};
     put(&text, "# %d calls, recorded on %s by verbfault record\n",
-        recording->count,
-        recording->options->device ? "a device" : "the mock");
+        recording->count, recording->options->device ? "a device" : "the mock");
     put(&text, "profile %s\n", profile_name(recording));
     put(&text, "ranks %d mesh\n", recording->ranks);
     for (int rank = 0; rank < recording->ranks; rank++)

@@ -20,8 +20,8 @@ struct owner {
     int device;      /* that it is on, counted from 0 */
     uint64_t number; /* of a QP; the rkey of an MR; a LID */
     uint64_t address, length;
-    int peer_rank;      /* of a QP: where it leads; -1: not known */
-    char text[NAME];    /* a GID's digits; a device's name as written */
+    int peer_rank;       /* of a QP: where it leads; -1: not known */
+    char text[NAME];     /* a GID's digits; a device's name as written */
     char original[NAME]; /* ... as it was */
 };
 
@@ -107,11 +107,11 @@ struct work {
     size_t room, used;
     bool full, details; /* details: one is there already */
     /* A path's parts until all are read. */
-    int64_t number;           /* dqpn; -1: none */
-    struct scn_piece gid;     /* dgid */
-    int64_t lid;              /* dlid; -1: none */
-    int listed;               /* devices, entries of a table so far */
-    uint64_t address, rkey;   /* of a region */
+    int64_t number;         /* dqpn; -1: none */
+    struct scn_piece gid;   /* dgid */
+    int64_t lid;            /* dlid; -1: none */
+    int listed;             /* devices, entries of a table so far */
+    uint64_t address, rkey; /* of a region */
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct work *work,
@@ -175,8 +175,8 @@ static void remember(struct work *work)
                   argument(work, "device") - 1);
         return;
     case VF_VERB_alloc_pd:
-        device = device_of(symbols, CONTEXT, work->rank,
-                           argument(work, "context"));
+        device =
+            device_of(symbols, CONTEXT, work->rank, argument(work, "context"));
         add_owner(symbols, PD, work->rank, id, device);
         return;
     case VF_VERB_create_qp:
@@ -300,8 +300,7 @@ static const struct owner *owner_of_number(const struct work *work)
 /* dest=RANK:QP or to=RANK:DEVICE, and the index of the address there. */
 static void put_path(struct work *work)
 {
-    const struct owner *qp =
-        work->number >= 0 ? owner_of_number(work) : NULL;
+    const struct owner *qp = work->number >= 0 ? owner_of_number(work) : NULL;
     const struct owner *gid =
         work->gid.text ? owner_of_gid(work, work->gid, qp ? qp->rank : -1)
                        : NULL;

@@ -247,13 +247,14 @@ static void shared_attributes(const struct vf_call *call)
 static void entry(const struct vf_call *call, const struct ibv_sge *sge,
                   bool inlined)
 {
+    const struct vf_object *asking = call->object ? call->object : call->found;
     const struct vf_object *mr;
 
     if (inlined) {
         add(" sge=?:0:%u", (unsigned)sge->length);
         return;
     }
-    mr = call->object ? call->provider->region(call->object, sge->lkey) : NULL;
+    mr = asking ? call->provider->region(asking, sge->lkey) : NULL;
     if (!mr)
         add(" sge=?:0:%u", (unsigned)sge->length);
     else
@@ -440,7 +441,7 @@ void vf_detail_tell(const struct vf_call *call)
     bare = line.used;
     if (call->fault)
         plan(call->fault);
-    if (call->record->handle != 2)
+    if (call->record->handle != 2 || (call->fault && call->found))
         details(call);
     if (line.used == bare)
         line.text[bare - 2] = '\0';

@@ -25,6 +25,7 @@ struct kept {
 static struct pace {
     const char *expected;
     int wanted;
+    struct vf_object *event; /* a queue whose event is given once */
     int count;
     struct kept kept[KEPT_MAX];
 } paces[VF_MACHINE_MAX];
@@ -70,8 +71,8 @@ static int find(const struct pace *pace, const struct vf_object *cq,
         if (taken[i] || kept->cq != cq || kept->generation != cq->generation)
             continue;
         tell(&kept->wc, text);
-        if (!piece || (strlen(text) == length &&
-                       memcmp(text, piece, length) == 0))
+        if (!piece ||
+            (strlen(text) == length && memcmp(text, piece, length) == 0))
             return i;
     }
     return -1;
@@ -124,10 +125,25 @@ static int poll_freely(struct pace *pace, struct vf_object *cq, int room,
     return behind->poll_cq(cq, room, wc);
 }
 
+/* One more out of the queue; what the provider answers. */
+static int keep_next(struct pace *pace, struct vf_object *cq)
+{
+    struct kept *kept = &pace->kept[pace->count];
+    int count;
+
+    memset(kept, 0, sizeof(*kept));
+    count = behind->poll_cq(cq, 1, &kept->wc);
+    if (count <= 0)
+        return count;
+    kept->cq = cq;
+    kept->generation = cq->generation;
+    pace->count++;
+    return count;
+}
+
 static int paced_poll(struct vf_object *cq, int room, struct ibv_wc *wc)
 {
     struct pace *pace = &paces[cq->machine->number];
-    struct ibv_wc one;
     int count;
 
     if (!pace->expected || pace->wanted > room)
@@ -136,14 +152,37 @@ static int paced_poll(struct vf_object *cq, int room, struct ibv_wc *wc)
         count = take(pace, cq, wc);
         if (count > 0 || pace->count == KEPT_MAX)
             return count;
-        memset(&one, 0, sizeof(one));
-        count = behind->poll_cq(cq, 1, &one);
+        count = keep_next(pace, cq);
         if (count <= 0)
             return count;
-        pace->kept[pace->count].cq = cq;
-        pace->kept[pace->count].generation = cq->generation;
-        pace->kept[pace->count++].wc = one;
     }
+}
+
+static int paced_event(struct vf_object *channel, struct vf_object **cq)
+{
+    struct pace *pace = &paces[channel->machine->number];
+    int err = behind->get_cq_event(channel, cq);
+
+    if (err != EAGAIN || !pace->event)
+        return err;
+    *cq = pace->event;
+    pace->event = NULL;
+    return 0;
+}
+
+bool vf_machine_event(struct vf_world *world, int machine, const void *cq)
+{
+    struct vf_object *object = vf_registry_find(&world->registry, cq);
+    struct pace *pace = &paces[machine];
+
+    if (!object || !object->live || object->kind != VF_KIND_CQ)
+        return false;
+    while (pace->count < KEPT_MAX && keep_next(pace, object) > 0)
+        continue;
+    for (int i = 0; i < pace->count; i++)
+        if (pace->kept[i].cq == object)
+            pace->event = object;
+    return pace->event == object;
 }
 
 void vf_world_pace(struct vf_world *world)
@@ -153,9 +192,11 @@ void vf_world_pace(struct vf_world *world)
     behind = world->provider;
     paced = *behind;
     paced.poll_cq = paced_poll;
+    paced.get_cq_event = paced_event;
     world->provider = &paced;
     for (int i = 0; i < VF_MACHINE_MAX; i++) {
         paces[i].expected = NULL;
+        paces[i].event = NULL;
         paces[i].count = 0;
     }
 }

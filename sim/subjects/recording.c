@@ -121,8 +121,8 @@ part(struct recording_rank *rank, const char *format, ...)
     play.over = true;
     play.parting.call = rank->at;
     snprintf(title, sizeof title, "parted in %s", vf_verb_name(call->verb));
-    length = snprintf(message, sizeof message, "call %d of rank %d, %.*s: ",
-                      rank->nth, rank->number,
+    length = snprintf(message, sizeof message,
+                      "call %d of rank %d, %.*s: ", rank->nth, rank->number,
                       (int)(call->answer.text - call->line.text - 3 < SHOWN
                                 ? call->answer.text - call->line.text - 3
                                 : SHOWN),
@@ -211,8 +211,35 @@ static void told(struct sim_rank *sim_rank, const char *line)
 
 /* ---- whose turn it is ---- */
 
+/* Is what the call names of another rank there, or will it never be? */
+static bool has_target(const struct recording_rank *rank)
+{
+    const struct scn_call *call = &play.calls[rank->at];
+    struct scn_piece value, words;
+    struct recording_rank *peer;
+    int64_t number;
+    bool remote = false;
+    if (call->verb != VF_VERB_modify_qp && call->verb != VF_VERB_post_send)
+        return true;
+    words = call->details;
+    value = words.text ? scn_value(words, "dest") : words;
+    if (words.text && !value.text) {
+        value = scn_value(words, "remote");
+        remote = true;
+    }
+    if (!value.text || value.text[0] < '0' || value.text[0] > '7')
+        return true;
+    peer = &recording_ranks[value.text[0] - '0'];
+    number = recording_number(value, 1);
+    return peer->done || sim.ranks[peer->number].state == SIM_ENDED ||
+           recording_object(peer, remote ? RECORDING_MR : RECORDING_QP,
+                            number) != NULL;
+}
+
 static bool may_go(const struct recording_rank *rank)
 {
+    if (!has_target(rank))
+        return false;
     for (int i = 0; i < sim.rank_count; i++) {
         const struct recording_rank *other = &recording_ranks[i];
         int state = (int)sim.ranks[i].state;
@@ -235,6 +262,28 @@ static bool bury_the_done(void)
             continue;
         rank->buried = any = true;
         vf_machine_end(sim.world, i);
+    }
+    if (any)
+        sim_changed();
+    return any;
+}
+
+/* Whether an event was due depended on who was faster: who waits for one and
+ * has completions in the queue gets it. */
+static bool give_events(void)
+{
+    bool any = false;
+    for (int i = 0; i < sim.rank_count; i++) {
+        struct recording_rank *rank = &recording_ranks[i];
+        const struct recording_object *cq;
+        if (!rank->call || !rank->waits ||
+            rank->call->verb != VF_VERB_get_cq_event)
+            continue;
+        cq = recording_object(
+            rank, RECORDING_CQ,
+            scn_number(scn_value(rank->call->details, "cq"), 0));
+        if (cq && vf_machine_event(sim.world, i, cq->handle))
+            any = true;
     }
     if (any)
         sim_changed();
@@ -288,7 +337,7 @@ static void empty(struct sim_rank *sim_rank)
     sim_wait(sim_rank, rank->since + PATIENCE, "what was recorded");
     if (sim.now < rank->since + PATIENCE && !play.over)
         return;
-    if (!play.over && bury_the_done()) {
+    if (!play.over && (bury_the_done() || give_events())) {
         rank->since = sim.now;
         return;
     }
@@ -335,8 +384,8 @@ static void plan(struct recording_rank *rank, const struct scn_call *call)
 static void make_call(struct sim_rank *sim_rank, struct recording_rank *rank)
 {
     const struct scn_call *call = &play.calls[rank->at];
-    bool plans = call->details.text &&
-                 scn_value(call->details, "planned").text != NULL;
+    bool plans =
+        call->details.text && scn_value(call->details, "planned").text != NULL;
     rank->call = call;
     rank->told = rank->waits = false;
     rank->nth++;
@@ -364,8 +413,11 @@ static void program(struct sim_rank *sim_rank)
         return;
     }
     while (rank->at < play.count && !play.over) {
-        while (!may_go(rank) && !play.over)
+        while (!may_go(rank) && !play.over) {
+            /* What it waits for may come from a rank with later calls. */
+            rank->waits = !has_target(rank);
             sim_wait(sim_rank, SIM_FOREVER, "its turn");
+        }
         if (!play.over)
             make_call(sim_rank, rank);
     }

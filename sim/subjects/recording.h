@@ -69,6 +69,11 @@ struct recording_rank {
 /* The ranks of the run. */
 extern struct recording_rank recording_ranks[SCN_RANKS_MAX];
 
+/* The rank's object of that number; NULL: there is none. */
+struct recording_object *recording_object(struct recording_rank *rank,
+                                          enum recording_kind kind, int64_t n);
+/* The n-th number of "A:B:C", from 0; -1: there is none. */
+int64_t recording_number(struct scn_piece value, int n);
 /* Makes the call. false: there is no way to make it again. */
 bool recording_issue(struct recording_rank *rank, const struct scn_call *call);
 /* Frees what the rank's objects were made of. */

@@ -8,7 +8,8 @@
 #define REQUESTS_MAX 1024
 #define ENTRIES_MAX 16384
 #define POLLED_MAX 65536
-#define NOBODY 0xffffffu /* the number of no queue pair, the key of no region */
+#define NOBODY 0xffffffu /* the number of no queue pair, the key of no region  \
+                          */
 
 /* ---- objects ---- */
 
@@ -35,9 +36,8 @@ static struct recording_object *add(struct recording_rank *rank,
     return object;
 }
 
-/* NULL: there is none of that number. */
-static struct recording_object *at(struct recording_rank *rank,
-                                   enum recording_kind kind, int64_t n)
+struct recording_object *recording_object(struct recording_rank *rank,
+                                          enum recording_kind kind, int64_t n)
 {
     if (n < 1 || n > rank->count[kind])
         return NULL;
@@ -75,7 +75,8 @@ static bool is(struct scn_piece piece, const char *word)
 static void *named(struct recording_rank *rank, enum recording_kind kind,
                    struct scn_piece name)
 {
-    struct recording_object *object = at(rank, kind, scn_number(name, 0));
+    struct recording_object *object =
+        recording_object(rank, kind, scn_number(name, 0));
     if (!name.text || is(name, "NULL"))
         return NULL;
     return object ? object->handle : foreign();
@@ -90,7 +91,7 @@ static void *handle(struct recording_rank *rank, enum recording_kind kind,
 static int device_of(struct recording_rank *rank, enum recording_kind kind,
                      int64_t n)
 {
-    struct recording_object *object = at(rank, kind, n);
+    struct recording_object *object = recording_object(rank, kind, n);
     return object ? object->device : 0;
 }
 
@@ -123,6 +124,13 @@ static int split(struct scn_piece value, int64_t parts[3])
     return count;
 }
 
+int64_t recording_number(struct scn_piece value, int n)
+{
+    int64_t parts[3] = {-1, -1, -1};
+    split(value, parts);
+    return parts[n];
+}
+
 /* ---- devices ---- */
 
 static void get_device_list(struct recording_rank *rank)
@@ -143,8 +151,7 @@ static void open_device(struct recording_rank *rank,
     void *context =
         ibv_open_device(handle(rank, RECORDING_DEVICE, call, "device"));
     if (context)
-        add(rank, RECORDING_CONTEXT, context,
-            (int)number(call, "device") - 1);
+        add(rank, RECORDING_CONTEXT, context, (int)number(call, "device") - 1);
 }
 
 static bool query_gid(struct ibv_context *context, const struct scn_call *call)
@@ -260,9 +267,9 @@ static bool reg_mr(struct recording_rank *rank, const struct scn_call *call)
         if (!memory)
             return false;
     }
-    mr = ibv_reg_mr_iova2(handle(rank, RECORDING_PD, call, "pd"), memory,
-                          length, (uintptr_t)memory,
-                          (unsigned)number(call, "access"));
+    mr =
+        ibv_reg_mr_iova2(handle(rank, RECORDING_PD, call, "pd"), memory, length,
+                         (uintptr_t)memory, (unsigned)number(call, "access"));
     object = mr ? add(rank, RECORDING_MR, mr,
                       device_of(rank, RECORDING_PD, number(call, "pd")))
                 : NULL;
@@ -280,7 +287,7 @@ static bool reg_mr(struct recording_rank *rank, const struct scn_call *call)
 static bool rereg_mr(struct recording_rank *rank, const struct scn_call *call)
 {
     struct recording_object *object =
-        at(rank, RECORDING_MR, number(call, "mr"));
+        recording_object(rank, RECORDING_MR, number(call, "mr"));
     int flags = (int)number(call, "flags");
     size_t length = (size_t)number(call, "len");
     char *memory, *whole;
@@ -332,11 +339,10 @@ static bool region_call(struct recording_rank *rank,
 
 static void create_cq(struct recording_rank *rank, const struct scn_call *call)
 {
-    void *cq = ibv_create_cq(handle(rank, RECORDING_CONTEXT, call, "context"),
-                             (int)number(call, "cqe"), NULL,
-                             named(rank, RECORDING_CHANNEL,
-                                   scn_value(call->details, "channel")),
-                             0);
+    void *cq = ibv_create_cq(
+        handle(rank, RECORDING_CONTEXT, call, "context"),
+        (int)number(call, "cqe"), NULL,
+        named(rank, RECORDING_CHANNEL, scn_value(call->details, "channel")), 0);
     if (cq)
         add(rank, RECORDING_CQ, cq,
             device_of(rank, RECORDING_CONTEXT, number(call, "context")));
@@ -349,6 +355,20 @@ static void create_channel(struct recording_rank *rank,
         handle(rank, RECORDING_CONTEXT, call, "context"));
     if (channel)
         add(rank, RECORDING_CHANNEL, channel, 0);
+}
+
+/* The queue of a post or a poll. A process that ended by the plan had not yet
+ * been asked which: any will do. */
+static struct recording_object *queue_of(struct recording_rank *rank,
+                                         enum recording_kind kind,
+                                         const struct scn_call *call,
+                                         const char *key)
+{
+    struct scn_piece planned = scn_value(call->details, "planned");
+    if (is(argument(call, key), "?") &&
+        (is(planned, "exit") || is(planned, "hang")))
+        return recording_object(rank, kind, rank->count[kind]);
+    return recording_object(rank, kind, number(call, key));
 }
 
 /* All that the poll found: the answer's completions, and those of `also`. */
@@ -374,7 +394,7 @@ static void expect(const struct recording_rank *rank,
 static bool poll_cq(struct recording_rank *rank, const struct scn_call *call)
 {
     const struct recording_object *cq =
-        at(rank, RECORDING_CQ, number(call, "cq"));
+        queue_of(rank, RECORDING_CQ, call, "cq");
     struct scn_piece words = call->answer;
     int wanted = (int)scn_number(scn_next_word(&words), -1);
     int room = (int)number(call, "room"), found;
@@ -419,7 +439,7 @@ static bool completion_call(struct recording_rank *rank,
         ibv_resize_cq(cq, (int)number(call, "cqe"));
         return true;
     case VF_VERB_req_notify_cq:
-        if (!at(rank, RECORDING_CQ, number(call, "cq")))
+        if (!recording_object(rank, RECORDING_CQ, number(call, "cq")))
             return false;
         ibv_req_notify_cq(cq, scn_has_word(call->details, "solicited"));
         return true;
@@ -474,7 +494,7 @@ static uint32_t destination(const struct scn_call *call, struct scn_piece value,
     (void)call;
     if (split(value, parts) != 2 || parts[0] < 0 || parts[0] >= SCN_RANKS_MAX)
         return NOBODY;
-    qp = at(&recording_ranks[parts[0]], RECORDING_QP, parts[1]);
+    qp = recording_object(&recording_ranks[parts[0]], RECORDING_QP, parts[1]);
     if (!qp)
         return NOBODY;
     *rank = (int)parts[0];
@@ -493,8 +513,7 @@ static void fill_address(struct ibv_ah_attr *attr, struct scn_piece words,
     if (gid.text) {
         attr->is_global = 1;
         attr->grh.sgid_index = (uint8_t)sgid;
-        attr->grh.hop_limit =
-            (uint8_t)scn_number(scn_value(words, "hops"), 0);
+        attr->grh.hop_limit = (uint8_t)scn_number(scn_value(words, "hops"), 0);
         if (!is(gid, "zero"))
             vf_device_gid(sim.world, rank, device, 1,
                           (int)scn_number(gid, sgid), &attr->grh.dgid);
@@ -559,8 +578,7 @@ static void create_ah(struct recording_rank *rank, const struct scn_call *call)
         add(rank, RECORDING_AH, ah, 0);
 }
 
-static void create_srq(struct recording_rank *rank,
-                       const struct scn_call *call)
+static void create_srq(struct recording_rank *rank, const struct scn_call *call)
 {
     struct ibv_srq_init_attr attr;
     void *srq;
@@ -638,7 +656,7 @@ static bool add_entry(struct recording_rank *rank, struct scn_piece value)
     int64_t parts[3];
     if (list.count == ENTRIES_MAX || split(value, parts) != 3)
         return false;
-    mr = at(rank, RECORDING_MR, parts[0]);
+    mr = recording_object(rank, RECORDING_MR, parts[0]);
     sge->addr = mr ? (uintptr_t)mr->memory + (uint64_t)parts[1]
                    : (uintptr_t)list.scratch;
     sge->lkey = mr ? mr->number : NOBODY;
@@ -666,7 +684,8 @@ static void set_remote(struct ibv_send_wr *wr, struct scn_piece value)
     uint32_t rkey = NOBODY;
     uint64_t address = 0;
     if (split(value, parts) == 3 && parts[0] >= 0 && parts[0] < SCN_RANKS_MAX)
-        mr = at(&recording_ranks[parts[0]], RECORDING_MR, parts[1]);
+        mr = recording_object(&recording_ranks[parts[0]], RECORDING_MR,
+                              parts[1]);
     if (mr) {
         rkey = mr->remote;
         address = (uintptr_t)mr->memory + (uint64_t)parts[2];
@@ -706,8 +725,8 @@ static struct ibv_send_wr *add_send(uint64_t wr_id)
 
 /* One word of a send's details. */
 static bool take_send_word(struct recording_rank *rank,
-                           const struct scn_call *call,
-                           struct ibv_send_wr *wr, struct scn_piece word)
+                           const struct scn_call *call, struct ibv_send_wr *wr,
+                           struct scn_piece word)
 {
     struct scn_piece value;
     int peer, device;
@@ -735,7 +754,7 @@ static bool take_send_word(struct recording_rank *rank,
 
 static bool post_send(struct recording_rank *rank, const struct scn_call *call)
 {
-    struct recording_object *qp = at(rank, RECORDING_QP, number(call, "qp"));
+    struct recording_object *qp = queue_of(rank, RECORDING_QP, call, "qp");
     struct ibv_send_wr *wr = add_send((uint64_t)number(call, "wr_id"));
     struct ibv_send_wr *bad;
     struct scn_piece words = call->details, word, value;
@@ -794,8 +813,8 @@ static bool post_recv(struct recording_rank *rank, const struct scn_call *call)
 {
     bool shared = call->verb == VF_VERB_post_srq_recv;
     struct recording_object *queue =
-        shared ? at(rank, RECORDING_SRQ, number(call, "srq"))
-               : at(rank, RECORDING_QP, number(call, "qp"));
+        shared ? queue_of(rank, RECORDING_SRQ, call, "srq")
+               : queue_of(rank, RECORDING_QP, call, "qp");
     struct ibv_recv_wr *first = list.receives, *bad;
     if (!queue || !take_receives(rank, call))
         return false;

@@ -162,6 +162,9 @@ void vf_world_pace(struct vf_world *world);
  * copied. */
 void vf_machine_expect(struct vf_world *world, int machine,
                        const char *completions, int count);
+/* If completions are in the queue, the next get_cq_event of the machine gets
+ * an event of it: whether there was one was a matter of timing. */
+bool vf_machine_event(struct vf_world *world, int machine, const void *cq);
 /* What came and nobody expected, told so; "": nothing. */
 void vf_machine_unexpected(const struct vf_world *world, int machine,
                            char *text, size_t room);
