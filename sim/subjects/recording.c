@@ -236,6 +236,14 @@ static bool has_target(const struct recording_rank *rank)
                             number) != NULL;
 }
 
+/* It has looked since anything changed, and cannot go on. */
+static bool waits_in_vain(const struct recording_rank *rank)
+{
+    if (rank->call)
+        return rank->waits && rank->looked == sim.epoch;
+    return !has_target(rank);
+}
+
 static bool may_go(const struct recording_rank *rank)
 {
     if (!has_target(rank))
@@ -243,7 +251,7 @@ static bool may_go(const struct recording_rank *rank)
     for (int i = 0; i < sim.rank_count; i++) {
         const struct recording_rank *other = &recording_ranks[i];
         int state = (int)sim.ranks[i].state;
-        if (i == rank->number || other->done || other->waits ||
+        if (i == rank->number || other->done || waits_in_vain(other) ||
             state == SIM_ENDED || state == SIM_STOPPED || state == SIM_DONE)
             continue;
         if (other->at < rank->at)
@@ -323,6 +331,15 @@ static void part_waiting(struct recording_rank *rank)
          instead[0] ? ", but " : "", instead);
 }
 
+/* Those that wait for their turn look again whether it has come: nothing has
+ * changed but that one more has looked in vain. */
+static void wake_the_next(void)
+{
+    for (int i = 0; i < sim.rank_count; i++)
+        if (sim.ranks[i].state == SIM_WAITING && !recording_ranks[i].call)
+            sim.ranks[i].state = SIM_RUNNABLE;
+}
+
 /* Inside of a call that waits for what others do. */
 static void empty(struct sim_rank *sim_rank)
 {
@@ -332,8 +349,9 @@ static void empty(struct sim_rank *sim_rank)
     if (!rank->waits) {
         rank->waits = true;
         rank->since = sim.now;
-        sim_changed();
     }
+    rank->looked = sim.epoch;
+    wake_the_next();
     sim_wait(sim_rank, rank->since + PATIENCE, "what was recorded");
     if (sim.now < rank->since + PATIENCE && !play.over)
         return;
@@ -413,11 +431,8 @@ static void program(struct sim_rank *sim_rank)
         return;
     }
     while (rank->at < play.count && !play.over) {
-        while (!may_go(rank) && !play.over) {
-            /* What it waits for may come from a rank with later calls. */
-            rank->waits = !has_target(rank);
+        while (!may_go(rank) && !play.over)
             sim_wait(sim_rank, SIM_FOREVER, "its turn");
-        }
         if (!play.over)
             make_call(sim_rank, rank);
     }

@@ -4,9 +4,9 @@
  * The subject `recording` is every program that was ever recorded. Each rank
  * makes its calls of the scenario (sim/calls.h) on the mock, in their order;
  * and of all ranks nobody makes a call while another one, which could go on,
- * has an earlier one to make. Only who waits for a completion or an event is
- * overtaken. A poll waits until what it found when it was recorded is there
- * (vf_world_pace()).
+ * has an earlier one to make. Only who waits for a completion or an event, and
+ * has looked for it after all that happened so far, is overtaken. A poll waits
+ * until what it found when it was recorded is there (vf_world_pace()).
  *
  * Every call's line is translated as the recorder translated it (symbols.h) and
  * compared with the recorded one: arguments, answer, finding, and of the
@@ -63,7 +63,8 @@ struct recording_rank {
     bool waits;                  /* inside, for others */
     bool done;                   /* no call is left */
     bool buried;
-    int64_t since; /* it waits */
+    int64_t since;        /* it waits */
+    unsigned long looked; /* sim.epoch when it last looked in vain */
 };
 
 /* The ranks of the run. */

@@ -8,8 +8,9 @@
 #define REQUESTS_MAX 1024
 #define ENTRIES_MAX 16384
 #define POLLED_MAX 65536
-#define NOBODY 0xffffffu /* the number of no queue pair, the key of no region  \
-                          */
+#define NOBODY                                                                 \
+    0xffffffu /* the number of no queue pair, the key of no region             \
+               */
 
 /* ---- objects ---- */
 
