@@ -94,7 +94,7 @@ const char *scn_detail_word(int n, const char **about)
 
 static bool parts(char c)
 {
-    return c == ' ' || c == ',';
+    return c == ' ' || c == ',' || c == '\t';
 }
 
 struct scn_piece scn_next_word(struct scn_piece *words)
@@ -279,6 +279,8 @@ int scn_call_read(struct scn_call *call, const char *line, size_t length,
     int64_t rank;
     for (size_t i = 0; i < length; i++) {
         *column = (int)i + 1;
+        if (line[i] == '\t')
+            continue;
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f)
             return fail(message, room, column, "not text: byte 0x%02x",
                         (unsigned)(unsigned char)line[i]);
@@ -291,7 +293,7 @@ int scn_call_read(struct scn_call *call, const char *line, size_t length,
                     "expected call RANK VERB(...) = ANSWER, with a rank from 0 "
                     "to %d",
                     SCN_RANKS_MAX - 1);
-    while (rest.length > 0 && rest.text[0] == ' ') {
+    while (rest.length > 0 && (rest.text[0] == ' ' || rest.text[0] == '\t')) {
         rest.text++;
         rest.length--;
     }

@@ -51,7 +51,7 @@ static void read_lines(const char *text, size_t length, int room)
         const char *newline = memchr(text, '\n', length);
         size_t line = newline ? (size_t)(newline - text) : length;
         size_t size = line;
-        while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
+        while (size > 0 && strchr("\r\t ", text[size - 1]))
             size--;
         if (scn_call_read(&play.calls[play.count], text, size, message,
                           sizeof message, &column) == 0)
