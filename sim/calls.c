@@ -224,6 +224,15 @@ static int split(struct scn_call *call, struct scn_piece line,
     return 0;
 }
 
+bool scn_is_call(const char *line, size_t length)
+{
+    size_t at = 0;
+    while (at < length && (line[at] == ' ' || line[at] == '\t'))
+        at++;
+    return length - at > 4 && memcmp(line + at, "call", 4) == 0 &&
+           (line[at + 4] == ' ' || line[at + 4] == '\t');
+}
+
 bool scn_call_read_bare(struct scn_call *call, const char *line, size_t length)
 {
     struct scn_piece piece = {line, length};

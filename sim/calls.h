@@ -21,7 +21,7 @@
  * in parentheses, too.
  *
  * There may be a hundred thousand of them. So they are no statements each, but
- * lines of one text: consecutive ones are one SCN_CALL statement.
+ * lines of one text, and all of them together one SCN_CALL statement.
  */
 #ifndef SIM_CALLS_H
 #define SIM_CALLS_H
@@ -51,6 +51,8 @@ struct scn_call {
  * wrong, at column (from 1). */
 int scn_call_read(struct scn_call *call, const char *line, size_t length,
                   char *message, size_t room, int *column);
+/* Is this a line of a call: is its first word `call`? */
+bool scn_is_call(const char *line, size_t length);
 /* Likewise from the verb on, of a line that is right: false if it is not. */
 bool scn_call_read_bare(struct scn_call *call, const char *line, size_t length);
 

@@ -231,8 +231,9 @@ struct scn_statement {
             unsigned char bytes[SCN_BYTES_MAX];
         } peer;
         struct {
-            const char *text; /* lines of the parsed text, from the first call's
-                                 "call" to the end of the last one's line */
+            const char *text; /* of the parsed text: from the first call's
+                                 line to the end of the last one's. Lines in
+                                 between that are no calls do not count */
             size_t length;
             int count;   /* of calls */
             int highest; /* rank among them */

@@ -772,22 +772,19 @@ static int read_line(struct parser *parser)
                                : read_statement(parser, (enum scn_kind)kind, s);
 }
 
-/* A line that begins with the word `call`. */
-static bool is_call(const char *line, size_t size)
+static struct scn_statement *find_calls(struct scn *scenario)
 {
-    size_t at = 0;
-    while (at < size && is_space(line[at]))
-        at++;
-    return size - at > 4 && memcmp(line + at, "call", 4) == 0 &&
-           is_space(line[at + 4]);
+    for (int i = 0; i < scenario->count; i++)
+        if (scenario->statements[i].kind == SCN_CALL)
+            return &scenario->statements[i];
+    return NULL;
 }
 
-/* Consecutive calls are one statement. */
+/* All calls are one statement, whatever stands between them. */
 static int read_calls(struct parser *parser, const char *line, size_t size)
 {
     struct scn *scenario = parser->scenario;
-    struct scn_statement *s =
-        scenario->count > 0 ? &scenario->statements[scenario->count - 1] : NULL;
+    struct scn_statement *s = find_calls(scenario);
     char message[sizeof parser->error->message];
     struct scn_call call;
     int column = 1;
@@ -798,7 +795,7 @@ static int read_calls(struct parser *parser, const char *line, size_t size)
                     SCN_CALL_LINE_MAX);
     if (scn_call_read(&call, line, size, message, sizeof message, &column) != 0)
         return fail(parser, column, "%s", message);
-    if (!s || s->kind != SCN_CALL) {
+    if (!s) {
         s = scn_add(scenario, SCN_CALL);
         if (!s)
             return fail(parser, 1, "more than %d lines", SCN_STATEMENTS_MAX);
@@ -842,7 +839,7 @@ int scn_parse(struct scn *scenario, const char *text, size_t length,
         return fail(&parser, 1, "a text longer than %d bytes", SCN_TEXT_MAX);
     for (size_t at = 0, next; at < length; at += next, parser.line++) {
         size_t size = line_length(text + at, length - at, &next);
-        if (is_call(text + at, size)) {
+        if (scn_is_call(text + at, size)) {
             if (read_calls(&parser, text + at, size) < 0)
                 return -1;
         } else if (tokenize(&parser, text + at, size) < 0 ||

@@ -1,6 +1,7 @@
 /* Writing a scenario. */
 #include <string.h>
 
+#include "sim/calls.h"
 #include "sim/scenario.h"
 #include "sim/scenario_words.h"
 
@@ -283,38 +284,48 @@ static void put_fields(struct out *out, const struct scn_statement *s)
     }
 }
 
-static size_t skip_blanks(const char *text, size_t at, size_t length)
+static bool is_blank(char c)
 {
-    while (at < length && (text[at] == ' ' || text[at] == '\t' ||
-                           text[at] == '\r' || text[at] == '\n'))
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static size_t skip_blanks(const char *text, size_t at, size_t end)
+{
+    while (at < end && is_blank(text[at]))
         at++;
     return at;
 }
 
-/* Lines as they are, but for what is around them and behind "call" and the
- * rank. */
+/* As it is, but for what is around it and behind "call" and the rank. */
+static void put_call(struct out *out, const char *text, size_t end)
+{
+    size_t at = skip_blanks(text, 0, end);
+    for (int word = 0; word < 2; word++) {
+        size_t begin = at;
+        while (at < end && !is_blank(text[at]))
+            at++;
+        put_bytes(out, text + begin, at - begin);
+        put(out, " ");
+        at = skip_blanks(text, at, end);
+    }
+    while (end > at && is_blank(text[end - 1]))
+        end--;
+    put_bytes(out, text + at, end - at);
+    put(out, "\n");
+}
+
 static void put_calls(struct out *out, const struct scn_statement *s)
 {
     const char *text = s->u.calls.text;
-    size_t length = s->u.calls.length, at = skip_blanks(text, 0, length);
-    while (at < length) {
-        const char *newline = memchr(text + at, '\n', length - at);
-        size_t end = newline ? (size_t)(newline - text) : length;
-        size_t last = end;
-        for (int word = 0; word < 2; word++) {
-            size_t begin = at;
-            while (at < end && text[at] != ' ' && text[at] != '\t')
-                at++;
-            put_bytes(out, text + begin, at - begin);
-            put(out, " ");
-            at = skip_blanks(text, at, end);
-        }
-        while (last > at && (text[last - 1] == ' ' || text[last - 1] == '\t' ||
-                             text[last - 1] == '\r'))
-            last--;
-        put_bytes(out, text + at, last - at);
-        put(out, "\n");
-        at = skip_blanks(text, end, length);
+    size_t left = s->u.calls.length;
+    while (left > 0) {
+        const char *newline = memchr(text, '\n', left);
+        size_t end = newline ? (size_t)(newline - text) : left;
+        if (scn_is_call(text, end))
+            put_call(out, text, end);
+        end += newline != NULL;
+        text += end;
+        left -= end;
     }
 }
 

@@ -53,7 +53,8 @@ static void read_lines(const char *text, size_t length, int room)
         size_t size = line;
         while (size > 0 && strchr("\r\t ", text[size - 1]))
             size--;
-        if (scn_call_read(&play.calls[play.count], text, size, message,
+        if (scn_is_call(text, size) &&
+            scn_call_read(&play.calls[play.count], text, size, message,
                           sizeof message, &column) == 0)
             play.count++;
         text += newline ? line + 1 : line;
