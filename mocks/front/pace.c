@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "front/provider.h"
@@ -22,13 +23,14 @@ struct kept {
     struct ibv_wc wc;
 };
 
+/* Of every machine; kept from run to run. NULL: nothing was ever paced. */
 static struct pace {
     const char *expected;
     int wanted;
     struct vf_object *event; /* a queue whose event is given once */
     int count;
     struct kept kept[KEPT_MAX];
-} paces[VF_MACHINE_MAX];
+} * paces;
 
 static struct vf_provider_ops paced;
 static const struct vf_provider_ops *behind;
@@ -173,9 +175,9 @@ static int paced_event(struct vf_object *channel, struct vf_object **cq)
 bool vf_machine_event(struct vf_world *world, int machine, const void *cq)
 {
     struct vf_object *object = vf_registry_find(&world->registry, cq);
-    struct pace *pace = &paces[machine];
+    struct pace *pace = paces ? &paces[machine] : NULL;
 
-    if (!object || !object->live || object->kind != VF_KIND_CQ)
+    if (!pace || !object || !object->live || object->kind != VF_KIND_CQ)
         return false;
     while (pace->count < KEPT_MAX && keep_next(pace, object) > 0)
         continue;
@@ -188,6 +190,10 @@ bool vf_machine_event(struct vf_world *world, int machine, const void *cq)
 void vf_world_pace(struct vf_world *world)
 {
     if (world->provider == &paced)
+        return;
+    if (!paces)
+        paces = calloc(VF_MACHINE_MAX, sizeof(*paces));
+    if (!paces)
         return;
     behind = world->provider;
     paced = *behind;
@@ -211,6 +217,8 @@ void vf_machine_expect(struct vf_world *world, int machine,
                        const char *completions, int count)
 {
     (void)world;
+    if (!paces)
+        return;
     paces[machine].expected = completions;
     paces[machine].wanted = count;
 }
@@ -218,13 +226,13 @@ void vf_machine_expect(struct vf_world *world, int machine,
 void vf_machine_unexpected(const struct vf_world *world, int machine,
                            char *text, size_t room)
 {
-    const struct pace *pace = &paces[machine];
+    const struct pace *pace = paces ? &paces[machine] : NULL;
     char one[TEXT_MAX];
     size_t used = 0;
 
     (void)world;
     text[0] = '\0';
-    for (int i = 0; i < pace->count; i++) {
+    for (int i = 0; pace && i < pace->count; i++) {
         tell(&pace->kept[i].wc, one);
         if (used + strlen(one) + 2 > room) {
             if (used == 0)
