@@ -24,6 +24,7 @@ int cli_explain(int argc, char **argv);
 int cli_fmt(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_minimize(int argc, char **argv);
+int cli_record(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_sweep(int argc, char **argv);

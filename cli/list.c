@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/calls.h"
+
 static const char help[] =
     "usage: verbfault list [subjects|profiles|verbs|effects|outcomes|types|\n"
-    "                       operations|settings]\n"
+    "                       operations|settings|details]\n"
     "\n"
     "Lists the words that scenarios and reports are made of; without an\n"
     "argument, all of them.\n";
@@ -16,6 +18,8 @@ static void list_subjects(void)
     for (int i = 0; sim_subject_at(i); i++)
         printf("subject %-18s %s\n", sim_subject_at(i)->name,
                sim_subject_at(i)->about);
+    printf("subject %-18s %s\n", "recording",
+           sim_subject_by_name("recording")->about);
     if (sim_subject_left_out("native"))
         printf("subject %-18s left out: %s\n", "native",
                sim_subject_left_out("native"));
@@ -135,13 +139,21 @@ static void list_settings(void)
     }
 }
 
+static void list_details(void)
+{
+    const char *about;
+    for (int n = 0; scn_detail_word(n, &about); n++)
+        printf("detail %-13s %s\n", scn_detail_word(n, &about), about);
+}
+
 static const struct {
     const char *name;
     void (*list)(void);
 } lists[] = {{"subjects", list_subjects},     {"profiles", list_profiles},
              {"verbs", list_verbs},           {"effects", list_effects},
              {"outcomes", list_outcomes},     {"types", list_types},
-             {"operations", list_operations}, {"settings", list_settings}};
+             {"operations", list_operations}, {"settings", list_settings},
+             {"details", list_details}};
 
 #define LISTS (sizeof lists / sizeof lists[0])
 

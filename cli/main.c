@@ -16,6 +16,7 @@ static const char help[] =
     "  run COMMAND...    run a program on mock devices, a process for each "
     "rank,\n"
     "                    and report what it does wrong\n"
+    "  record COMMAND... run a program and write its calls as a scenario\n"
     "  replay FILE...    run scenarios on every subject and compare what "
     "became\n"
     "                    of them with what the file expects\n"
@@ -50,8 +51,9 @@ static const struct {
     int (*run)(int argc, char **argv);
 } subcommands[] = {
     {"doctor", cli_doctor}, {"explain", cli_explain},   {"fmt", cli_fmt},
-    {"list", cli_list},     {"minimize", cli_minimize}, {"replay", cli_replay},
-    {"run", cli_run},       {"sweep", cli_sweep},       {"trace", cli_trace},
+    {"list", cli_list},     {"minimize", cli_minimize}, {"record", cli_record},
+    {"replay", cli_replay}, {"run", cli_run},           {"sweep", cli_sweep},
+    {"trace", cli_trace},
 };
 
 /* Results that did not reach the disk or the pipe are no results. */

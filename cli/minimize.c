@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/calls.h"
 #include "sim/minimize.h"
 
 static const char help[] =
@@ -76,10 +77,22 @@ static void progress(void *context, unsigned trials, int statements)
         fprintf(stderr, "\r%u trials, %d statements \b", trials, statements);
 }
 
+/* Its calls follow from each other: none can be left out. */
+static int refuse_recording(const struct cli_file *file)
+{
+    fprintf(stderr,
+            "%s: a recording cannot be minimized: each call needs those before "
+            "it; cut it by hand behind the call that matters, or replay it\n",
+            file->path);
+    return CLI_USAGE;
+}
+
 static int aim(struct target *target, const struct cli_file *file,
                const char *title)
 {
     static struct sim_result result;
+    if (scn_has_calls(&file->scenario))
+        return refuse_recording(file);
     if (!run(target, &file->scenario, &result)) {
         fprintf(stderr, "%s: cannot be run\n", file->path);
         return CLI_USAGE;

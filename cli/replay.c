@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/results.h"
+#include "sim/calls.h"
 
 static const char help[] =
     "usage: verbfault replay [--subject S]... [--verbose] [OPTIONS] FILE...\n"
@@ -19,6 +20,9 @@ static const char help[] =
     "and\n"
     "after its run the faults are lifted and it must start again.\n"
     "\n"
+    "A recording (verbfault record) is replayed by the subject recording:\n"
+    "where the mock parts with it, the message says at which call and how.\n"
+    "\n"
     "  --subject S    only this subject; may be given again\n"
     "  --verbose      what became of each rank, and its "
     "message\n" CLI_OUTPUT_HELP "\n"
@@ -29,6 +33,7 @@ static const char help[] =
 struct replay {
     const struct sim_subject *chosen[CHOSEN_MAX];
     int chosen_count;
+    bool by_default; /* no subject was named */
     bool verbose;
     int rows, surprises;
     bool quiet; /* standard output is for something else */
@@ -142,10 +147,18 @@ static void warn_if_idle(const struct cli_file *file)
 static int replay_file(struct replay *replay, const char *path)
 {
     static struct cli_file file;
+    const struct sim_subject *own;
     int code = cli_load(&file, path);
     if (code != CLI_FINE)
         return code;
-    warn_if_idle(&file);
+    own = replay->by_default ? sim_subject_for(&file.scenario) : NULL;
+    if (own) {
+        code = replay_one(replay, &file, own);
+        cli_unload(&file);
+        return code;
+    }
+    if (!scn_has_calls(&file.scenario))
+        warn_if_idle(&file);
     for (int i = 0; i < replay->chosen_count && code == CLI_FINE; i++)
         code = replay_one(replay, &file, replay->chosen[i]);
     cli_unload(&file);
@@ -206,6 +219,7 @@ static int parse(struct replay *replay, int argc, char **argv)
         if (code != CLI_FINE)
             return code;
     }
+    replay->by_default = replay->chosen_count == 0;
     for (int i = 0; optind < argc && replay->chosen_count == i; i++)
         if (!sim_subject_at(i))
             break;

@@ -249,12 +249,30 @@ static int start_trace(struct run_options *run)
     return CLI_FINE;
 }
 
-int cli_run(int argc, char **argv)
+int run_execute(struct run_options *options, struct run_setup *setup)
 {
-    static struct run_setup setup;
     static struct run_program program;
     static struct run_library library;
     static struct run run;
+    int code;
+    open_standard_files();
+    code = run_program_find(&program, options->command[0]);
+    if (code == CLI_FINE)
+        code = run_library_find(&library, options->device);
+    if (code == CLI_FINE)
+        code = start_trace(options);
+    if (code != CLI_FINE)
+        return code;
+    run.options = options;
+    run.setup = setup;
+    run.program = &program;
+    run.library = &library;
+    return run_guarded(run_keep, &run);
+}
+
+int cli_run(int argc, char **argv)
+{
+    static struct run_setup setup;
     struct run_options options = {.grace = 10000, .timeout = -1};
     int code = parse(&options, argc, argv);
     if (code != CLI_FINE)
@@ -263,18 +281,7 @@ int cli_run(int argc, char **argv)
     code = run_setup(&options, &setup);
     if (code != CLI_FINE)
         return code;
-    code = run_program_find(&program, options.command[0]);
-    if (code == CLI_FINE)
-        code = run_library_find(&library, options.device);
-    if (code == CLI_FINE)
-        code = start_trace(&options);
-    if (code == CLI_FINE) {
-        run.options = &options;
-        run.setup = &setup;
-        run.program = &program;
-        run.library = &library;
-        code = run_guarded(run_keep, &run);
-    }
+    code = run_execute(&options, &setup);
     run_setup_end(&setup);
     return code;
 }

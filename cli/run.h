@@ -64,6 +64,8 @@ struct run_options {
     const char *trace;                /* NULL: none */
     bool device;                      /* real ones */
     bool keep_going, leaks, copy_twice;
+    bool record;     /* trace is FILE.part of a recording: cli/record.h */
+    bool keep_names; /* of a recording */
     int64_t grace, timeout; /* milliseconds; timeout -1: none */
     char **command;         /* ends in NULL */
 };
@@ -96,6 +98,10 @@ void run_device_name(const struct run_setup *setup, int rank, int peer,
                      char name[VF_NAME_MAX]);
 /* Does the scenario say that the rank has no verbs library? */
 bool run_library_absent(const struct run_setup *setup, int rank);
+
+/* run.c: runs the command in that world, to its end; the run's exit code.
+ * options->trace becomes an absolute path. */
+int run_execute(struct run_options *options, struct run_setup *setup);
 
 /* ---- run_program.c: the command ------------------------------------------ */
 

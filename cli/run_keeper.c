@@ -199,7 +199,8 @@ static int open_room(struct run *run)
     struct vf_room_options options = {.keep_going = run->options->keep_going,
                                       .leaks = run->options->leaks,
                                       .copy_twice = run->options->copy_twice,
-                                      .trace = run->options->trace};
+                                      .trace = run->options->trace,
+                                      .record = run->options->record};
     run->room = vf_room_create(run->setup->world, &options, run->room_path);
     if (run->room)
         return 0;

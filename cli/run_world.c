@@ -196,6 +196,7 @@ static bool is_left_aside(const struct scn_statement *statement)
 {
     switch (statement->kind) {
     case SCN_RUN:
+    case SCN_CALL:
     case SCN_EXPECT:
     case SCN_CHANNEL:
     case SCN_PEER:

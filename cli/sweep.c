@@ -6,6 +6,7 @@
 #endif
 
 #include "cli/page_sweep.h"
+#include "sim/calls.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -371,6 +372,14 @@ static int add_file(struct sweep_campaign *campaign, const char *path,
     char *text;
     if (code != CLI_FINE)
         return code;
+    if (scn_has_calls(&file.scenario)) {
+        fprintf(stderr,
+                "%s: a recording has nothing to sweep: sweep its program "
+                "(verbfault sweep -- COMMAND)\n",
+                file.path);
+        cli_unload(&file);
+        return CLI_USAGE;
+    }
     length = scn_print(&file.scenario, NULL, 0);
     text = malloc(length + 1);
     if (text)

@@ -16,8 +16,8 @@ static const char help[] =
     "and whether the scenario planned that. Polls that found nothing are\n"
     "counted but not shown. Then what became of each rank, on standard error.\n"
     "\n"
-    "  --subject S    whose run (default legacy-2026-08-22); see verbfault "
-    "list\n"
+    "  --subject S    whose run (default legacy-2026-08-22, of a\n"
+    "                 recording: recording); see verbfault list\n"
     "  --keep-going   do not stop a rank at a finding: let it really fault\n"
     "\n"
     "Exit 0: every rank ready or with an error; 1: anything worse.\n";
@@ -62,7 +62,6 @@ int cli_trace(int argc, char **argv)
         .trace = print_line, .finding = print_finding, .stacks = true};
     struct scn_error error;
     int option, status, code = CLI_FINE;
-    run.subject = sim_subject_by_name("legacy-2026-08-22");
     opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:k", options, NULL)) != -1) {
         if (option == 'h') {
@@ -82,6 +81,10 @@ int cli_trace(int argc, char **argv)
         return cli_usage("trace", "takes one file");
     if (cli_load(&file, argv[optind]) != CLI_FINE)
         return CLI_USAGE;
+    if (!run.subject)
+        run.subject = sim_subject_for(&file.scenario);
+    if (!run.subject)
+        run.subject = sim_subject_by_name("legacy-2026-08-22");
     status = sim_run_isolated(&file.scenario, &run, 60, &result, &error);
     if (status != 0)
         fprintf(stderr, "%s: %s\n", file.path, error.message);

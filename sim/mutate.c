@@ -540,6 +540,7 @@ static const struct kind {
     [SCN_STRAY] = {1, 0, change_nothing},
     [SCN_ORDER] = {3, 2, change_order},
     [SCN_RUN] = {10, 6, change_run},
+    [SCN_CALL] = {0, 0, change_nothing}, /* a recorded call stays as it is */
     [SCN_EXPECT] = {1, 3, change_expect},
 };
 

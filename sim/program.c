@@ -156,6 +156,11 @@ static void all_runs(struct sim_rank *rank)
 void sim_program(void *argument)
 {
     struct sim_rank *rank = argument;
+    if (sim.options->subject->program) {
+        sim.options->subject->program(rank);
+        rank->state = SIM_DONE;
+        return;
+    }
     if (sim.recovering)
         second_start(rank);
     else

@@ -1,4 +1,5 @@
 /* One scenario, one subject, one result. */
+#include "sim/calls.h"
 #include "sim/state.h"
 
 #include <stdio.h>
@@ -75,10 +76,27 @@ static void recover(struct sim_result *result)
     }
 }
 
+/* Recordings and the subject that makes their calls belong together. */
+static int check_subject(const struct scn *scenario,
+                         const struct sim_subject *subject,
+                         struct scn_error *error)
+{
+    bool recording = scn_has_calls(scenario);
+    if (recording == (subject->program != NULL))
+        return 0;
+    error->line = error->column = 0;
+    snprintf(error->message, sizeof error->message,
+             recording ? "a recording: only the subject recording runs it"
+                       : "no recording: there are no calls to make again");
+    return -1;
+}
+
 int sim_run(const struct scn *scenario, const struct sim_options *options,
             struct sim_result *result, struct scn_error *error)
 {
     clear_result(result);
+    if (check_subject(scenario, options->subject, error) != 0)
+        return -1;
     sim.options = options;
     sim.result = result;
     if (sim_setup(scenario, error) != 0)

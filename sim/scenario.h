@@ -49,6 +49,9 @@
  *                                      or not exist: that is an error to see
  *   run barrier
  *   run finalize                       end the newest group
+ *   call RANK VERB(ARGUMENTS) = ANSWER [; DETAILS]
+ *                                      a call of a recording (sim/calls.h);
+ *                                      a scenario with calls has no run
  *   order SEED                         how the ranks' steps interleave; 0 is
  *                                      in turn (default)
  *   order bytes HEX...                 ... told step by step: a byte says who
@@ -94,7 +97,7 @@
 #define SCN_ORDER_MAX 128       /* bytes of an order */
 #define SCN_WORD_MAX 48         /* an address, a symbol, a subject */
 #define SCN_ALL (-1)            /* "*" in place of a rank */
-#define SCN_TEXT_MAX (1 << 20)  /* a longer text is not a scenario */
+#define SCN_TEXT_MAX (1 << 26)  /* a longer text is not a scenario */
 #define SCN_COUNT_MAX (1 << 22) /* elements of a collective */
 #define SCN_PART_MAX (SCN_COUNT_MAX / SCN_RANKS_MAX) /* where all have some */
 #define SCN_ROWS_MAX (SCN_RANKS_MAX + 1)             /* rows of a device file */
@@ -104,6 +107,7 @@
 #define SCN_DELAY_MAX 3600000  /* milliseconds */
 #define SCN_RETURN_MAX 1000000 /* `return N`, either sign */
 #define SCN_LINE_MAX 512       /* characters of a line */
+#define SCN_CALL_LINE_MAX 16384 /* ... that begins with `call` */
 #define SCN_REMARK_MAX 256     /* characters of a comment behind a statement */
 
 enum scn_kind { /* in the canonical order of statements */
@@ -124,6 +128,7 @@ enum scn_kind { /* in the canonical order of statements */
                 SCN_STRAY,
                 SCN_ORDER,
                 SCN_RUN,
+                SCN_CALL,
                 SCN_EXPECT,
                 SCN_COMMENT, /* a line that is only a comment, or empty */
                 SCN_KIND_COUNT
@@ -226,6 +231,14 @@ struct scn_statement {
             unsigned char bytes[SCN_BYTES_MAX];
         } peer;
         struct {
+            const char *text; /* of the parsed text: from the first call's
+                                 line to the end of the last one's. Lines in
+                                 between that are no calls do not count */
+            size_t length;
+            int count;   /* of calls */
+            int highest; /* rank among them */
+        } calls;
+        struct {
             uint32_t seed;
             int count; /* not 0: these bytes, and no seed */
             unsigned char bytes[SCN_ORDER_MAX];
@@ -281,7 +294,7 @@ int scn_count_most(enum scn_operation operation);
 /*
  * Parses text (length bytes, need not end in a zero or a newline) and checks
  * it as a whole. 0; or -1 with the first error. The scenario refers to text
- * for its comments: keep it as long.
+ * for its comments and calls: keep it as long.
  */
 int scn_parse(struct scn *scenario, const char *text, size_t length,
               struct scn_error *error);

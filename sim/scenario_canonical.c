@@ -61,7 +61,7 @@ static int compare(const struct scn_statement *a, const struct scn_statement *b)
 {
     if (a->kind != b->kind)
         return (int)a->kind - (int)b->kind;
-    if (a->kind == SCN_RUN)
+    if (a->kind == SCN_RUN || a->kind == SCN_CALL)
         return 0;
     if (a->kind == SCN_EXPECT)
         return strcmp(a->u.expect.subject, b->u.expect.subject);

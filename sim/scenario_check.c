@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/calls.h"
 #include "sim/scenario_topology.h"
 #include "sim/scenario_words.h"
 
@@ -314,6 +315,8 @@ int scn_check_statement(const struct scn_statement *s, struct scn_complaint *c)
                                  s->u.peer.count, 0, SCN_BYTES_MAX);
     case SCN_RUN:
         return check_run(s, c);
+    case SCN_CALL: /* its lines were checked as they were read */
+        return s->u.calls.text ? 0 : complain(c, 0, "no calls");
     case SCN_EXPECT:
         return check_expect(s, c);
     case SCN_ORDER:
@@ -504,6 +507,9 @@ static int check_pair(const struct scn_statement *a,
 static int check_ranks_exist(const struct scn_statement *s, int ranks,
                              struct scn_complaint *c)
 {
+    if (s->kind == SCN_CALL && s->u.calls.highest >= ranks)
+        return complain(c, 1, "rank %d does not exist; there are %d ranks",
+                        s->u.calls.highest, ranks);
     if (s->kind == SCN_PROFILE || s->kind == SCN_RANKS || s->kind >= SCN_STRAY)
         return 0;
     if (s->rank >= ranks)
@@ -575,6 +581,8 @@ static int check_statement_in(const struct scn *scenario,
     case SCN_CELL:
         return check_cell_in(scenario, s, c);
     case SCN_RUN:
+        if (scn_has_calls(scenario))
+            return complain(c, 0, "a recording has calls in place of runs");
         if (s->u.run.operation == SCN_INIT) {
             (*groups)++;
             return 0;

@@ -36,7 +36,7 @@ static int read_all(FILE *file, char **text, size_t *length,
     if (ferror(file))
         return fail(error, strerror(errno));
     if (used > SCN_TEXT_MAX)
-        return fail(error, "larger than 1 MiB: not a scenario");
+        return fail(error, "larger than 64 MiB: not a scenario");
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/calls.h"
 #include "sim/scenario.h"
 #include "sim/scenario_check.h"
 #include "sim/scenario_words.h"
@@ -681,6 +682,14 @@ static int read_run(struct parser *parser, struct scn_statement *s)
     return n == SCN_SEND ? read_ends(parser, s) : read_in_place(parser, s);
 }
 
+/* The word alone: read_calls() reads all others. */
+static int read_no_call(struct parser *parser, struct scn_statement *s)
+{
+    (void)s;
+    return fail(parser, parser->end, "something is missing: %s",
+                scn_kind_usage(SCN_CALL));
+}
+
 static int read_expect(struct parser *parser, struct scn_statement *s)
 {
     if (read_word(parser, 1, s->u.expect.subject, SCN_WORD_MAX) < 0)
@@ -718,6 +727,7 @@ static const struct reader {
     [SCN_STRAY] = {read_stray, 1, 1, WORDS_MAX},
     [SCN_ORDER] = {read_order, 2, WORDS_MAX, WORDS_MAX},
     [SCN_RUN] = {read_run, 2, 6, WORDS_MAX},
+    [SCN_CALL] = {read_no_call, 1, WORDS_MAX, WORDS_MAX},
     [SCN_EXPECT] = {read_expect, 3, 4, 3},
 };
 
@@ -762,6 +772,44 @@ static int read_line(struct parser *parser)
                                : read_statement(parser, (enum scn_kind)kind, s);
 }
 
+static struct scn_statement *find_calls(struct scn *scenario)
+{
+    for (int i = 0; i < scenario->count; i++)
+        if (scenario->statements[i].kind == SCN_CALL)
+            return &scenario->statements[i];
+    return NULL;
+}
+
+/* All calls are one statement, whatever stands between them. */
+static int read_calls(struct parser *parser, const char *line, size_t size)
+{
+    struct scn *scenario = parser->scenario;
+    struct scn_statement *s = find_calls(scenario);
+    char message[sizeof parser->error->message];
+    struct scn_call call;
+    int column = 1;
+    while (size > 0 && is_space(line[size - 1]))
+        size--;
+    if (size > SCN_CALL_LINE_MAX)
+        return fail(parser, SCN_CALL_LINE_MAX, "line longer than %d characters",
+                    SCN_CALL_LINE_MAX);
+    if (scn_call_read(&call, line, size, message, sizeof message, &column) != 0)
+        return fail(parser, column, "%s", message);
+    if (!s) {
+        s = scn_add(scenario, SCN_CALL);
+        if (!s)
+            return fail(parser, 1, "more than %d lines", SCN_STATEMENTS_MAX);
+        s->line = parser->line;
+        s->column = 1;
+        s->u.calls.text = line;
+    }
+    s->u.calls.length = (size_t)(line - s->u.calls.text) + size;
+    s->u.calls.count++;
+    if (call.rank > s->u.calls.highest)
+        s->u.calls.highest = call.rank;
+    return 0;
+}
+
 /* Reports a contradiction at the word it is about: its line is read again. */
 static int fail_whole(struct parser *parser, const char *text, size_t length,
                       const struct scn_complaint *complaint)
@@ -791,8 +839,13 @@ int scn_parse(struct scn *scenario, const char *text, size_t length,
         return fail(&parser, 1, "a text longer than %d bytes", SCN_TEXT_MAX);
     for (size_t at = 0, next; at < length; at += next, parser.line++) {
         size_t size = line_length(text + at, length - at, &next);
-        if (tokenize(&parser, text + at, size) < 0 || read_line(&parser) < 0)
+        if (scn_is_call(text + at, size)) {
+            if (read_calls(&parser, text + at, size) < 0)
+                return -1;
+        } else if (tokenize(&parser, text + at, size) < 0 ||
+                   read_line(&parser) < 0) {
             return -1;
+        }
     }
     if (scn_check_whole(scenario, &complaint) < 0)
         return fail_whole(&parser, text, length, &complaint);

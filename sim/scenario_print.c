@@ -1,6 +1,7 @@
 /* Writing a scenario. */
 #include <string.h>
 
+#include "sim/calls.h"
 #include "sim/scenario.h"
 #include "sim/scenario_words.h"
 
@@ -275,6 +276,7 @@ static void put_fields(struct out *out, const struct scn_statement *s)
     case SCN_EXPECT:
         put_expect(out, s);
         return;
+    case SCN_CALL:
     case SCN_STRAY:
     case SCN_COMMENT:
     case SCN_KIND_COUNT:
@@ -282,8 +284,57 @@ static void put_fields(struct out *out, const struct scn_statement *s)
     }
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static size_t skip_blanks(const char *text, size_t at, size_t end)
+{
+    while (at < end && is_blank(text[at]))
+        at++;
+    return at;
+}
+
+/* As it is, but for what is around it and behind "call" and the rank. */
+static void put_call(struct out *out, const char *text, size_t end)
+{
+    size_t at = skip_blanks(text, 0, end);
+    for (int word = 0; word < 2; word++) {
+        size_t begin = at;
+        while (at < end && !is_blank(text[at]))
+            at++;
+        put_bytes(out, text + begin, at - begin);
+        put(out, " ");
+        at = skip_blanks(text, at, end);
+    }
+    while (end > at && is_blank(text[end - 1]))
+        end--;
+    put_bytes(out, text + at, end - at);
+    put(out, "\n");
+}
+
+static void put_calls(struct out *out, const struct scn_statement *s)
+{
+    const char *text = s->u.calls.text;
+    size_t left = s->u.calls.length;
+    while (left > 0) {
+        const char *newline = memchr(text, '\n', left);
+        size_t end = newline ? (size_t)(newline - text) : left;
+        if (scn_is_call(text, end))
+            put_call(out, text, end);
+        end += newline != NULL;
+        text += end;
+        left -= end;
+    }
+}
+
 static void put_statement(struct out *out, const struct scn_statement *s)
 {
+    if (s->kind == SCN_CALL) {
+        put_calls(out, s);
+        return;
+    }
     if (s->kind != SCN_COMMENT) {
         put(out, scn_kind_name(s->kind));
         put_fields(out, s);

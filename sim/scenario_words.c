@@ -33,6 +33,7 @@ static const struct {
     [SCN_ORDER] = {"order", "order SEED | order bytes HEX..."},
     [SCN_RUN] = {"run", "run init|barrier|finalize | run OPERATION TYPE COUNT "
                         "[in-place] | run send TYPE COUNT FROM TO"},
+    [SCN_CALL] = {"call", "call RANK VERB(ARGUMENTS) = ANSWER [; DETAILS]"},
     [SCN_EXPECT] = {"expect", "expect SUBJECT OUTCOME [\"TITLE\"]"},
     [SCN_COMMENT] = {"#", "# COMMENT"},
 };

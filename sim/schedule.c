@@ -109,6 +109,10 @@ void sim_step(struct sim_rank *rank)
 
 void sim_empty(struct sim_rank *rank)
 {
+    if (sim.options->subject->empty) {
+        sim.options->subject->empty(rank);
+        return;
+    }
     if (sim.options->subject->waits)
         return;
     if (rank->empty_at != sim.epoch) {

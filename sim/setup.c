@@ -1,4 +1,5 @@
 /* The world as the scenario says. */
+#include "sim/calls.h"
 #include "sim/state.h"
 
 #include <stdio.h>
@@ -71,6 +72,21 @@ static void hook_trace(void *context, int machine, const char *line)
 {
     (void)context;
     sim.options->trace(sim.options->context, machine, line);
+}
+
+static void hook_no_trace(void *context, int machine, const char *line)
+{
+    (void)context;
+    (void)machine;
+    (void)line;
+}
+
+static void hook_record(void *context, int machine, const char *line,
+                        int64_t began)
+{
+    (void)context;
+    (void)began;
+    sim.options->subject->told(&sim.ranks[machine], line);
 }
 
 static bool hook_memory_alive(void *context, const void *address, size_t length)
@@ -312,6 +328,10 @@ static void reset_world(void)
     hooks.exit = hook_exit;
     hooks.hang = hook_hang;
     hooks.trace = sim.options->trace ? hook_trace : NULL;
+    if (sim.options->subject->told) {
+        hooks.record = hook_record;
+        hooks.trace = hooks.trace ? hooks.trace : hook_no_trace;
+    }
     hooks.memory_alive = hook_memory_alive;
     vf_world_reset(sim.world, &hooks);
     vf_world_install(sim.world);
@@ -400,8 +420,11 @@ int sim_setup(const struct scn *scenario, struct scn_error *error)
         snprintf(error->message, sizeof error->message, "out of memory");
         return -1;
     }
-    for (int i = 0; i < sim.complete.count; i++)
+    /* A recording says all that there was. */
+    for (int i = 0; i < sim.complete.count && !scn_has_calls(scenario); i++)
         apply_global(&sim.complete.statements[i]);
+    for (int i = 0; i < scenario->count && scn_has_calls(scenario); i++)
+        apply_global(&scenario->statements[i]);
     scn_random_seed(&sim.random, sim.seed);
     for (int i = 0; i < sim.rank_count; i++) {
         start_rank(&sim.ranks[i]);

@@ -56,12 +56,24 @@ struct sim_subject {
      * them; NULL: it does not. resume: the rank's fiber goes on. forget: the
      * run is over, and whatever its ranks still hold goes. */
     void (*resume)(struct sim_rank *rank);
+    /* In place of all the operations: each rank runs this, and is asked for no
+     * leaks afterwards. NULL: it has operations. Its scenarios are recordings,
+     * and only those are. */
+    void (*program)(struct sim_rank *rank);
+    /* Every call's line, with what a recording has of it (vf_hooks.record). */
+    void (*told)(struct sim_rank *rank, const char *line);
+    /* In place of waiting where poll_cq or get_cq_event found nothing. */
+    void (*empty)(struct sim_rank *rank);
     void (*forget)(void);
 };
 
-/* The n-th subject, or NULL past the last. */
+/* The n-th subject, or NULL past the last. `recording` is not among them: it
+ * has nothing to do in other scenarios. */
 const struct sim_subject *sim_subject_at(int n);
 const struct sim_subject *sim_subject_by_name(const char *name);
+/* The subject that a scenario is for by itself: `recording` for one with calls,
+ * else NULL. */
+const struct sim_subject *sim_subject_for(const struct scn *scenario);
 /* Why this build lacks a subject of that name; NULL: it has it, or there is
  * none. In one line. */
 const char *sim_subject_left_out(const char *name);

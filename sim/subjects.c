@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/calls.h"
 #include "sim/subjects/subjects.h"
 
 static const struct sim_subject *const subjects[] = {
@@ -29,7 +30,14 @@ const struct sim_subject *sim_subject_by_name(const char *name)
     for (int i = 0; i < COUNT; i++)
         if (strcmp(subjects[i]->name, name) == 0)
             return subjects[i];
+    if (strcmp(name, sim_subject_recording.name) == 0)
+        return &sim_subject_recording;
     return NULL;
+}
+
+const struct sim_subject *sim_subject_for(const struct scn *scenario)
+{
+    return scn_has_calls(scenario) ? &sim_subject_recording : NULL;
 }
 
 const char *sim_subject_left_out(const char *name)

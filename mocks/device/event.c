@@ -155,6 +155,7 @@ static void get_cq_event(struct vf_call *call)
     real_end(&pause);
     if (call->err)
         return;
+    call->given = event->cq;
     cq = vf_registry_find(&call->world->registry, event->cq);
     if (cq && cq->live && cq->kind == VF_KIND_CQ)
         cq->shadow.cq.events++;

@@ -371,6 +371,7 @@ struct ibv_srq *device_create_srq_ex(struct ibv_context *context,
                 .verb = VF_VERB_create_srq,
                 .kind = VF_KIND_PD,
                 .handle = attr->pd,
+                .given = attr, /* begins as ibv_srq_init_attr does */
                 .args = {attr->attr.max_wr},
             },
         .attr = attr,

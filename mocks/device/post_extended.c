@@ -333,6 +333,7 @@ struct ibv_qp *device_create_qp_ex(struct ibv_context *context,
                 .verb = VF_VERB_create_qp,
                 .kind = has_pd ? VF_KIND_PD : VF_KIND_NONE,
                 .handle = has_pd ? attr->pd : NULL,
+                .given = attr, /* begins as ibv_qp_init_attr does */
                 .args = {attr->qp_type, attr->cap.max_send_wr,
                          attr->cap.max_recv_wr},
             },

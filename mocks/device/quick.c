@@ -18,7 +18,7 @@ static inline struct vf_world *enter(bool *locked)
     struct vf_world *world =
         atomic_load_explicit(&vf_installed_world, memory_order_acquire);
 
-    if (!world || world->hooks.trace || real_depth > 0)
+    if (!world || world->hooks.trace || world->hooks.record || real_depth > 0)
         return NULL;
     *locked = !ALONE;
     if (*locked)

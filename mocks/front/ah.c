@@ -27,6 +27,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
                 .verb = VF_VERB_create_ah,
                 .kind = VF_KIND_PD,
                 .handle = pd,
+                .given = attr,
             },
         .attr = attr,
     };

@@ -7,6 +7,7 @@
 
 #include "front/contract.h"
 #include "front/descriptor.h"
+#include "front/detail.h"
 #include "front/sanitize.h"
 
 #define GARBAGE 0xa5
@@ -63,11 +64,13 @@ static void locate(struct vf_call *call)
 }
 
 /* A place where another rank may run: it must not find the world locked. */
-static void step(const struct vf_call *call)
+static void step(struct vf_call *call)
 {
     const struct vf_hooks *hooks = &call->world->hooks;
 
     call->machine->inside = call->verb;
+    if (hooks->record && hooks->now)
+        call->began = hooks->now(hooks->context);
     if (!hooks->step)
         return;
     vf_world_unlock(call->world);
@@ -95,6 +98,8 @@ static void tell(struct vf_call *call)
 
     if (!hooks->trace)
         return;
+    if (hooks->record)
+        vf_detail_tell(call);
     vf_record_print(call->record, call->machine->number, line, sizeof(line));
     hooks->trace(hooks->context, call->machine->number, line);
 }

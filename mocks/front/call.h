@@ -34,6 +34,7 @@ struct vf_call {
                              that a NULL handle faults at */
     bool reads_nothing;   /* rdma-core does not touch the handle */
     uint64_t args[3];     /* the traced arguments after the handle */
+    const void *given;    /* for a recording: the verb's own struct or list */
     void *out;            /* where the answer goes; NULL: no output */
     size_t out_size;      /* bytes there */
     void (*settle)(struct vf_call *call); /* after plan or provider, before
@@ -48,6 +49,7 @@ struct vf_call {
     const struct vf_fault *fault; /* what the plan has for it; NULL: nothing */
     struct vf_record *record;     /* changes when the call waits */
     unsigned nth;
+    int64_t began; /* when somebody records: now() at its beginning */
     bool answered;          /* before the provider */
     bool straight;          /* from inside of the library behind the provider:
                                no step but the provider's */

@@ -87,8 +87,10 @@ static void get_cq_event(struct vf_call *call)
     call->err = call->provider->get_cq_event(call->object, &event->cq);
     while (call->err == EAGAIN && wait_for_event(call))
         call->err = call->provider->get_cq_event(call->object, &event->cq);
-    if (!call->err && event->cq)
-        event->cq->shadow.cq.events++;
+    if (call->err || !event->cq)
+        return;
+    call->given = event->cq->handle;
+    event->cq->shadow.cq.events++;
 }
 
 /* Waits on the descriptor, or in the empty hook; without either it answers

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "front/detail.h"
 #include "front/sanitize.h"
 #include "front/transition.h"
 
@@ -43,6 +44,8 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
     if (fatal) {
         /* Whatever comes next, the line is out. */
         call->record->end = VF_RECORD_FAULT;
+        if (hooks->record)
+            vf_detail_tell(call);
         if (hooks->trace) {
             vf_record_print(call->record, finding.machine, line, sizeof(line));
             hooks->trace(hooks->context, finding.machine, line);

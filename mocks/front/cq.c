@@ -189,6 +189,7 @@ int vf_req_notify_cq(struct ibv_cq *cq, int solicited_only)
                 .verb = VF_VERB_req_notify_cq,
                 .kind = VF_KIND_CQ,
                 .handle = cq,
+                .given = solicited_only ? cq : NULL,
             },
         .solicited_only = solicited_only,
     };

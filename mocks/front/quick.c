@@ -19,7 +19,7 @@ static bool is_quick(const struct vf_world *world)
 {
     const struct vf_hooks *hooks = &world->hooks;
 
-    return hooks->threads && !hooks->step && !hooks->trace &&
+    return hooks->threads && !hooks->step && !hooks->trace && !hooks->record &&
            !hooks->unchecked && !vf_coverage &&
            !world->provider->meet; /* that one has a way of its own */
 }

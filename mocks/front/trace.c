@@ -132,7 +132,7 @@ static void add_completion(struct line *line,
 {
     const char *status = vf_status_name(completion->status);
 
-    add(line, " [wr_id=0x%llx", (unsigned long long)completion->wr_id);
+    add(line, "[wr_id=0x%llx", (unsigned long long)completion->wr_id);
     if (completion->status == IBV_WC_SUCCESS)
         add(line, " %s", completion_word(completion->opcode));
     if (status)
@@ -145,6 +145,17 @@ static void add_completion(struct line *line,
     add(line, "]");
 }
 
+void vf_completion_print(const struct vf_record_completion *completion,
+                         char *text, size_t room)
+{
+    struct line line = {.text = text, .room = room};
+
+    if (room == 0)
+        return;
+    text[0] = '\0';
+    add_completion(&line, completion);
+}
+
 static void add_count(struct line *line, const struct vf_record *record)
 {
     if (record->verb == VF_VERB_get_device_guid) {
@@ -153,7 +164,10 @@ static void add_count(struct line *line, const struct vf_record *record)
     }
     add(line, "%lld", (long long)record->result);
     for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++)
+{
+        add(line, " ");
         add_completion(line, &record->completion[i]);
+    }
     if (record->completions > VF_RECORD_COMPLETIONS)
         add(line, " ...");
 }

@@ -56,4 +56,8 @@ struct vf_record {
 void vf_record_print(const struct vf_record *record, int machine, char *line,
                      size_t room);
 
+/* A completion as in a line: "[wr_id=0x6 SEND SUCCESS]". */
+void vf_completion_print(const struct vf_record_completion *completion,
+                         char *text, size_t room);
+
 #endif

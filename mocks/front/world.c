@@ -93,6 +93,7 @@ void vf_world_reset(struct vf_world *world, const struct vf_hooks *hooks)
     world->machine_count = 0;
     world->delayed = NULL;
     vf_registry_reset(&world->registry);
+    vf_world_unpace(world);
     world->provider->reset(world);
     world->hooks = hooks ? *hooks : none;
 }

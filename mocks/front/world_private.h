@@ -102,6 +102,9 @@ static inline void vf_world_unlock(struct vf_world *world)
         pthread_mutex_unlock(&world->mutex);
 }
 
+/* Polls are the provider's own again: vf_world_pace. */
+void vf_world_unpace(struct vf_world *world);
+
 /* The world that vf_world_installed() tells. */
 extern _Atomic(struct vf_world *) vf_installed_world;
 

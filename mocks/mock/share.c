@@ -66,6 +66,7 @@ static int tell(struct room_view *view, const struct vf_world *world,
     share->machines = world->machine_count;
     share->keep_going = options->keep_going;
     share->leaks = options->leaks;
+    share->record = options->record;
     if (options->trace)
         snprintf(share->trace, sizeof(share->trace), "%s", options->trace);
     for (int i = 0; i < world->machine_count; i++) {

@@ -37,6 +37,7 @@ struct share {
     int machines;
     bool keep_going;
     bool leaks;
+    bool record;
     char trace[SHARE_TRACE_MAX];
     struct vf_lock report_lock;
     uint32_t taken, told, lost;

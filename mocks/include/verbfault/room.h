@@ -33,6 +33,9 @@ struct vf_room_options {
     bool leaks;        /* what a process holds when it ends well is reported */
     bool copy_twice;   /* do not copy from process to process directly */
     const char *trace; /* file that all processes append to; NULL: none */
+    /* It is to be a recording: each line is the process, the times of the
+     * call's beginning and end, and what vf_hooks.record tells. */
+    bool record;
 };
 
 struct vf_report {

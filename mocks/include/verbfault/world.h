@@ -38,6 +38,7 @@ struct vf_world;
 
 #define VF_MACHINE_MAX 64
 #define VF_DEVICE_MAX 16 /* on one machine */
+#define VF_RECORDED_MAX 16384 /* bytes of a recorded line, with the zero */
 #define VF_NAME_MAX 64   /* IBV_SYSFS_NAME_MAX */
 
 /* A device as it is set up: a profile, and how this one differs. */
@@ -94,6 +95,12 @@ struct vf_hooks {
      * #number leaves out polls that found nothing. A call with a fatal finding
      * has its line before the finding hook is called. */
     void (*trace)(void *context, int machine, const char *line);
+    /* The same for a recording: the line, and behind " ; " what it takes to
+     * make the call again (mocks/front/detail.h); at most VF_RECORDED_MAX
+     * bytes, what is more is cut. began: now() at its beginning. Whoever sets
+     * it sets trace, too. */
+    void (*record)(void *context, int machine, const char *line,
+                   int64_t began);
     /* Is this memory allocated? NULL: ask the address sanitizer if there is
      * one, else yes. */
     bool (*memory_alive)(void *context, const void *address, size_t length);
@@ -142,6 +149,32 @@ void vf_device_port(struct vf_world *world, int machine, const char *device,
 int vf_machine_plan(struct vf_world *world, int machine,
                     const struct vf_fault *fault);
 void vf_machine_clear_plan(struct vf_world *world, int machine);
+
+/*
+ * For a replay (mocks/front/pace.c). A poll of a paced world finds what its
+ * machine expects: all of it, in that order, or nothing yet. What else has come
+ * meanwhile is kept for later polls. Until the next reset of the world.
+ */
+void vf_world_pace(struct vf_world *world);
+/* What the machine's polls find from now on: count completions, told as in a
+ * trace line, "[wr_id=0x6 SEND SUCCESS] [...]"; those past the end of the text
+ * may be any. NULL: whatever there is, up to the poll's room. The text is not
+ * copied. */
+void vf_machine_expect(struct vf_world *world, int machine,
+                       const char *completions, int count);
+/* If completions are in the queue, the next get_cq_event of the machine gets
+ * an event of it: whether there was one was a matter of timing. */
+bool vf_machine_event(struct vf_world *world, int machine, const void *cq);
+/* What came and nobody expected, told so; "": nothing. */
+void vf_machine_unexpected(const struct vf_world *world, int machine,
+                           char *text, size_t room);
+/* Without a call: the GID (16 bytes) of a device of the machine, counted from
+ * 0, and the LID of its port. 0, or an errno. */
+int vf_device_gid(struct vf_world *world, int machine, int device,
+                  unsigned port, int index, void *gid);
+int vf_device_lid(struct vf_world *world, int machine, int device,
+                  unsigned port, unsigned *lid);
+
 /* How often the verb was called on this machine. */
 unsigned vf_machine_calls(const struct vf_world *world, int machine,
                           enum vf_verb verb);
