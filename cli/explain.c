@@ -30,7 +30,8 @@ static const char help[] =
     "rank.\n"
     "What repeats itself is one row: \"reg_mr x64\".\n"
     "\n"
-    "  --subject S    whose run (default legacy-2026-08-22); see verbfault "
+    "  --subject S    whose run (default legacy-2026-08-22; of a recording: "
+    "recording)\n                 see verbfault "
     "list\n"
     "  --all          every call a row of its own, and no row left out\n"
     "  --svg FILE     as a picture; - is standard output\n"
@@ -113,6 +114,10 @@ static int explain_file(const struct options *options, const char *path)
     explain.name = file.path;
     explain.scenario = &file.scenario;
     explain.subject = options->subject;
+    if (!explain.subject)
+        explain.subject = sim_subject_for(&file.scenario);
+    if (!explain.subject)
+        explain.subject = sim_subject_by_name("legacy-2026-08-22");
     explain.all = options->all;
     code = explain_record(&explain);
     if (code == CLI_FINE) {
@@ -169,8 +174,7 @@ static int parse(struct options *options, int argc, char **argv)
 
 int cli_explain(int argc, char **argv)
 {
-    struct options options = {.subject =
-                                  sim_subject_by_name("legacy-2026-08-22")};
+    struct options options = {.subject = NULL};
     int code = parse(&options, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;

@@ -144,6 +144,8 @@ void explain_balance(const struct explain *explain, int rank,
 void explain_plan(const struct explain *explain, struct text *text);
 /* The scenario as text. */
 void explain_scenario(const struct explain *explain, struct text *text);
+/* Has it recorded calls? explain_scenario() leaves these out. */
+bool explain_is_recording(const struct explain *explain);
 
 /* width: columns; fancy: box drawing, colour: escape sequences. */
 void explain_text(const struct explain *explain, int width, bool fancy,

@@ -92,6 +92,12 @@ static void put_ranks(const struct explain *explain, struct text *text)
 static void put_repeat(const struct explain *explain, struct text *text)
 {
     struct text scenario = {NULL, 0, 0};
+    if (explain_is_recording(explain)) {
+        text_put(text, "<h2>To repeat it</h2>\n<pre>verbfault explain ");
+        text_html(text, explain->name);
+        text_put(text, "</pre>\n");
+        return;
+    }
     explain_scenario(explain, &scenario);
     text_put(text, "<h2>To repeat it</h2>\n<pre>");
     text_add(text, "verbfault explain --subject %s - &lt;&lt;&#39;END&#39;\n",

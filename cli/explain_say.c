@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/words.h"
+#include "sim/calls.h"
 
 void explain_arrows_of(const struct explain *explain, int row,
                        struct text *text)
@@ -143,6 +144,30 @@ void explain_plan(const struct explain *explain, struct text *text)
     }
 }
 
+bool explain_is_recording(const struct explain *explain)
+{
+    for (int i = 0; i < explain->scenario->count; i++)
+        if (explain->scenario->statements[i].kind == SCN_CALL)
+            return true;
+    return false;
+}
+
+/* What happened is drawn: recorded calls need not be listed as well. */
+static void leave_calls_out(char *words)
+{
+    char *to = words;
+    while (*words) {
+        size_t length = strcspn(words, "\n");
+        length += words[length] == '\n';
+        if (!scn_is_call(words, length)) {
+            memmove(to, words, length);
+            to += length;
+        }
+        words += length;
+    }
+    *to = '\0';
+}
+
 void explain_scenario(const struct explain *explain, struct text *text)
 {
     size_t length = scn_print(explain->scenario, NULL, 0);
@@ -150,6 +175,8 @@ void explain_scenario(const struct explain *explain, struct text *text)
     if (!words)
         return;
     scn_print(explain->scenario, words, length + 1);
+    if (explain_is_recording(explain))
+        leave_calls_out(words);
     text_clean(text, words);
     free(words);
 }
