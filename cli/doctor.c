@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: verbfault doctor [HOSTFILE] [--rank N] [--device NAME] [--json]\n"
@@ -157,6 +158,8 @@ static int complete(struct doctor_options *options, int argc, char **argv)
                                                      "MLX_IBV_DEVICES");
     if (!options->file || options->rank >= 0)
         return CLI_FINE;
+    if (access(options->file, R_OK) != 0)
+        return cli_usage("doctor", "%s: %s", options->file, strerror(errno));
     if (rank)
         return take_rank(options, rank, "MLX_RANK (or JACCL_RANK)");
     return cli_usage("doctor",

@@ -221,9 +221,9 @@ static void talk(struct play *play)
     bool listens = play->doctor->options->listen;
     if (!cards(play) || !connect_pairs(play))
         return;
-    (void)move(play, "first", !listens, 0x11);
+    (void)move(play, "first message", !listens, 0x11);
     if (!play->lost && !cli_interrupted())
-        (void)move(play, "second", listens, 0x77);
+        (void)move(play, "second message", listens, 0x77);
 }
 
 void doctor_with_peer(struct doctor *doctor, struct doctor_device *device)

@@ -52,7 +52,7 @@ static void put_plan(const struct explain *explain, struct text *text)
     struct text plan = {NULL, 0, 0};
     explain_plan(explain, &plan);
     if (plan.length > 0) {
-        text_put(text, "<h2>What goes wrong</h2>\n");
+        text_put(text, "<h2>What is planned to go wrong</h2>\n");
         for (char *line = plan.at, *end; *line; line = end + 1) {
             end = strchr(line, '\n');
             text_put(text, "<p>");

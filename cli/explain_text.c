@@ -203,7 +203,7 @@ static void put_head(const struct drawing *drawing)
     text_put(&text, "");
     explain_plan(explain, &text);
     if (text.length > 0) {
-        text_put(drawing->text, "\nWhat goes wrong\n");
+        text_put(drawing->text, "\nWhat is planned to go wrong\n");
         put_lines(drawing, 2, &text);
     }
     free(text.at);

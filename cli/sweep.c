@@ -8,6 +8,7 @@
 #include "cli/page_sweep.h"
 #include "sim/calls.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,11 @@ static const char help[] =
     "  --subject S    only this subject; may be given again (default: all)\n"
     "  --depth 1|2    2: also every second fault that comes after the first: "
     "errors\n"
-    "                 while an error is handled (default 1)\n"
+    "                 while an error is handled (default 1). On the side "
+    "channel\n"
+    "                 it strikes the first two bytes and the last of what is "
+    "sent\n"
+    "                 at a time; first faults try every byte\n"
     "  --verbs A,B    only these; \"channel\" and \"setup\" are words here, "
     "too\n"
     "  --ranks 0,1    only faults of these ranks\n"
@@ -420,6 +425,9 @@ static int add_parts(struct sweep_campaign *campaign, struct options *options,
     if (options->resume && !options->chose && count == 0 &&
         access(options->resume, F_OK) == 0)
         return sweep_state_parts(campaign, options->resume);
+    if (options->resume && !options->chose && count == 0)
+        return cli_usage("sweep", "--resume %s: %s", options->resume,
+                         strerror(errno));
     for (int i = 0; options->subject_count == i && i < CHOSEN_MAX; i++)
         if (sim_subject_at(i))
             options->subjects[options->subject_count++] = sim_subject_at(i);

@@ -42,30 +42,44 @@ static unsigned choose_cap(const struct sweep_programs *programs)
     return cap;
 }
 
-int sweep_calls_list(struct sweep_programs *programs)
+/* Every point that the cap leaves, by rank and verb. */
+static int put_points(struct sweep_programs *programs, unsigned cap)
 {
-    unsigned cap = choose_cap(programs);
-    int count = count_points(programs, cap), at = 0;
-    if (programs->max_points > 0 && count > programs->max_points)
-        count = programs->max_points;
-    programs->points = calloc((size_t)count + 1, sizeof *programs->points);
-    if (!programs->points)
-        return CLI_ENVIRONMENT;
+    int at = 0;
     for (int rank = 0; rank < SCN_RANKS_MAX; rank++)
         for (int verb = 0; verb < VF_VERB_COUNT; verb++) {
             unsigned all = programs->counts[rank][verb];
             unsigned take = wanted(all, cap);
             if (!is_swept(programs, rank, verb))
                 continue;
-            for (unsigned i = 1; i <= take && at < count; i++)
+            for (unsigned i = 1; i <= take && at < SCN_CALL_MAX; i++)
                 programs->points[at++] = (struct sweep_point){
                     .kind = SWEEP_CALL,
                     .rank = rank,
                     .verb = (enum vf_verb)verb,
                     .nth = (int)(i < take ? i : all)}; /* and the last */
         }
-    programs->point_count = at;
-    programs->left_out = count_points(programs, SCN_CALL_MAX) - at;
+    return at;
+}
+
+int sweep_calls_list(struct sweep_programs *programs)
+{
+    unsigned cap = choose_cap(programs);
+    int most = programs->max_points, count;
+    programs->points = calloc((size_t)count_points(programs, cap) + 1,
+                              sizeof *programs->points);
+    if (!programs->points)
+        return CLI_ENVIRONMENT;
+    count = put_points(programs, cap);
+    /* Fewer than verbs that were called: some of every rank. */
+    if (most > 0 && count > most) {
+        for (int i = 0; i < most; i++)
+            programs->points[i] =
+                programs->points[(int)((long)i * count / most)];
+        count = most;
+    }
+    programs->point_count = count;
+    programs->left_out = count_points(programs, SCN_CALL_MAX) - count;
     return CLI_FINE;
 }
 

@@ -264,6 +264,7 @@ static long deliver(struct sim_rank *rank, struct sim_socket *socket,
     long from = rank->channel_sent, pass = (long)length;
     bool closes = false;
     rank->channel_sent += (long)length;
+    sim_watch_send(rank->number, from);
     if (rank->channel_close >= 0 && from + pass >= rank->channel_close) {
         pass = rank->channel_close > from ? rank->channel_close - from : 0;
         closes = true;

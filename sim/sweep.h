@@ -29,7 +29,9 @@
  * the fault took effect get every outcome, too. Before the fault the two runs
  * are the same, and the simulator repeats itself, so a second fault does come
  * second, and each pair is run once. Setups come before everything: they are
- * first faults only.
+ * first faults only. On the side channel a second fault strikes the first two
+ * bytes and the last of each send: which of the others is lost makes no other
+ * error to handle, and every byte is a first fault.
  *
  * A run takes 10 to 40 microseconds, so there is no process for each. WORKERS,
  * as many as there are processors, take one point after the other, with all of

@@ -71,10 +71,27 @@ static long garbled_byte(const struct sweep_fault *first, int rank)
     return statement->u.channel.bytes;
 }
 
+/* Is this byte the first, the second or the last of what was sent at a time, or
+ * behind all? at: the send that it was in last time, for the next question. */
+static bool is_edge(const struct sim_watch *watch, int rank, long byte, int *at)
+{
+    const long *sends = watch->sends[rank];
+    int count = watch->send_count[rank];
+    long end;
+    while (*at + 1 < count && sends[*at + 1] <= byte)
+        ++*at;
+    if (count == 0)
+        return true;
+    end = *at + 1 < count ? sends[*at + 1] : watch->at_end[rank].sent;
+    return byte <= sends[*at] + 1 || byte >= end - 1;
+}
+
 /*
  * A channel falls silent, or inverts a byte, before the next byte; it closes
  * behind the last one. So behind all bytes it can only close, and a close
- * behind the last byte before the first fault would have come before it.
+ * behind the last byte before the first fault would have come before it. A
+ * second fault strikes only edges: what is done with an error does not depend
+ * on which byte of the rest of a message is lost, and first faults try each.
  */
 static int put_bytes(struct sweep_points *points, const struct sim_watch *watch,
                      const struct sweep_fault *first, int rank)
@@ -82,6 +99,7 @@ static int put_bytes(struct sweep_points *points, const struct sim_watch *watch,
     long sent = watch->at_hit[rank].sent, end = watch->at_end[rank].sent;
     long garbled = garbled_byte(first, rank);
     long from = garbled >= 0 ? garbled + 1 : sent;
+    int send = 0;
     if (end > from + SWEEP_BYTES_MAX) {
         end = from + SWEEP_BYTES_MAX;
         points->left_out = true;
@@ -89,6 +107,8 @@ static int put_bytes(struct sweep_points *points, const struct sim_watch *watch,
     for (long byte = from; byte <= end && end > 0; byte++) {
         struct sweep_point point = {
             .kind = SWEEP_CHANNEL, .rank = rank, .nth = (int)byte};
+        if (first && !is_edge(watch, rank, byte, &send))
+            continue;
         if (byte < end)
             point.ways = BIT(SCN_CHANNEL_SILENT) | BIT(SCN_CHANNEL_GARBLE);
         if (byte > from || byte == 0 || garbled >= 0)

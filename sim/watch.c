@@ -24,6 +24,7 @@ void sim_watch_start(void)
         memset(&watched->at_hit[i], 0, sizeof watched->at_hit[i]);
         memset(&watched->at_end[i], 0, sizeof watched->at_end[i]);
         watched->poll_count[i] = 0;
+        watched->send_count[i] = 0;
         watched->seen_polls[i] = watched->seen_told[i] = 0;
     }
 }
@@ -65,6 +66,13 @@ void sim_watch_hit(void)
         return;
     watched->hit = true;
     take(watched->at_hit);
+}
+
+void sim_watch_send(int rank, long from)
+{
+    struct sim_watch *watched = watch();
+    if (watched && watched->send_count[rank] < SIM_WATCH_SENDS)
+        watched->sends[rank][watched->send_count[rank]++] = from;
 }
 
 void sim_watch_symbol(const char *symbol)

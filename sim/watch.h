@@ -17,6 +17,7 @@
 
 #define SIM_WATCH_POLLS 4096 /* of one rank, that found something */
 #define SIM_WATCH_SYMBOLS 64
+#define SIM_WATCH_SENDS 1024 /* of one rank */
 
 /* Of one rank, from the start to some moment. */
 struct sim_counts {
@@ -33,6 +34,10 @@ struct sim_watch {
     unsigned polls[SCN_RANKS_MAX][SIM_WATCH_POLLS];
     int poll_count[SCN_RANKS_MAX];
     bool polls_left_out; /* there were more */
+    /* Where on its side channel each of a rank's sends began, ascending. What is
+     * behind the last that is kept counts as part of it. */
+    long sends[SCN_RANKS_MAX][SIM_WATCH_SENDS];
+    int send_count[SCN_RANKS_MAX];
     /* Looked up in the verbs library by any rank, each once. */
     char symbols[SIM_WATCH_SYMBOLS][SCN_WORD_MAX];
     int symbol_count;
@@ -46,6 +51,7 @@ void sim_watch_start(void);
 void sim_watch_step(int rank); /* before each call */
 void sim_watch_hit(void);      /* a fault takes effect */
 void sim_watch_symbol(const char *symbol);
+void sim_watch_send(int rank, long from); /* on the side channel */
 void sim_watch_end(void); /* before any second start */
 
 #endif

@@ -130,7 +130,9 @@ refused() {
 }
 refused 'an unknown option' 2 'unknown option' --frob
 refused 'two files' 2 'more than one file' a b --rank 0
-refused 'no rank' 2 'a has a row for each rank: give --rank N' a
+refused 'neither file nor rank' 2 'nofile: No such file' nofile
+echo '[[null]]' >file
+refused 'no rank' 2 'file has a row for each rank: give --rank N' file
 refused 'a rank that is none' 2 '0 to 63, not "x"' a --rank x
 refused 'both sides at once' 2 'exclude each other' --listen --peer h
 refused 'a port that is none' 2 'takes a port, 0 to 65535' --listen=70000
@@ -535,18 +537,18 @@ both 'no receive there' 1 1 '^FAIL there: .* step ready: a receive is refused' \
 pair rxe 'fault 0 completion 3 drop'
 both 'lost on the way to 0' 1 1 \
     '^FAIL message rdma_en2: the message did not come' \
-    '^FAIL there: 127.* fails in step first: the message did not come'
+    '^FAIL there: 127.* fails in step first message: the message did not come'
 check 'the other way is fine' grep -q '^ok   message .* from here to 127' doc.0
 pair rxe 'fault 1 completion 4 drop'
 both 'lost on the way to 1' 1 1 \
-    '^FAIL there: 127.* fails in step second: the message did not come' \
+    '^FAIL there: 127.* fails in step second message: the message did not come' \
     '^FAIL message rdma_en2: the message did not come'
 check 'the other way is fine' grep -q '^ok   message .* from here to 127' doc.1
 pair rxe 'fault 1 post_send 2 errno ENOMEM'
-both 'not sent' 1 1 '^FAIL there: .* step first: a send is refused' \
+both 'not sent' 1 1 '^FAIL there: .* step first message: a send is refused' \
     '^FAIL message rdma_en2: a send is refused: .*ENOMEM'
 pair rxe 'fault 1 completion 4 status WR_FLUSH_ERR'
-both 'an error completion' 1 1 '^FAIL there: .* step second: the receive comp' \
+both 'an error completion' 1 1 '^FAIL there: .* step second message: the receive comp' \
     '^FAIL message rdma_en2: the receive completed with an error: flushed'
 
 echo "doctor: $passed passed, $failed failed"
