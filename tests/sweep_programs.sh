@@ -49,6 +49,10 @@ check 'two of them' [ $# = 2 ]
     "$careless" >out 2>errors
 check 'no more points than wanted' \
     grep -q ': 1 points, [0-9]* runs, 1 points left out' out
+"$verbfault" sweep -n 2 --verbs open_device,alloc_pd,reg_mr --max-points 2 \
+    --once --html page.html -- "$careless" >out 2>errors
+check 'and some of every rank' sh -c \
+    'grep -q "^\[0," page.html && grep -q "^\[1," page.html'
 
 "$verbfault" sweep -n 1 --verbs alloc_pd --ends --timeout 1 --once -- \
     "$careless" >out 2>errors
