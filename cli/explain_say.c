@@ -133,6 +133,20 @@ void explain_balance(const struct explain *explain, int rank, struct text *text)
 
 /* ---- the scenario -------------------------------------------------------- */
 
+/* A rank that ended before the calls that were to fail. */
+static void say_unreached(const struct explain *explain, int rank,
+                          struct text *text)
+{
+    int planned = 0;
+    for (int i = 0; i < explain->scenario->count; i++) {
+        const struct scn_statement *one = &explain->scenario->statements[i];
+        planned += one->kind == SCN_FAULT && one->rank == rank;
+    }
+    if (planned > 0 && explain->result.rank[rank].faults_hit == 0)
+        text_add(text, "Rank %d never came to %s.\n", rank,
+                 planned == 1 ? "its fault" : "any of its faults");
+}
+
 void explain_plan(const struct explain *explain, struct text *text)
 {
     for (int i = 0; i < explain->scenario->count; i++) {
@@ -142,6 +156,8 @@ void explain_plan(const struct explain *explain, struct text *text)
         if (words[0])
             text_add(text, "%s\n", words);
     }
+    for (int rank = 0; rank < explain->result.ranks; rank++)
+        say_unreached(explain, rank, text);
 }
 
 bool explain_is_recording(const struct explain *explain)

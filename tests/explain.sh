@@ -98,6 +98,11 @@ says 'a message goes from post to completion' \
     'side channel: receives 4 bytes from r1' \
     'post_recv, post_send  -> r1' \
     '+->*   #18-20 post_recv, post_send, poll_cq  <- r0'
+printf 'fault 0 reg_mr 999 null ENOMEM\nrun init\n' >far.scn
+explain 0 far.scn
+says 'a fault that never struck' 'call 999 of reg_mr answers NULL' \
+    'Rank 0 never came to its fault.'
+
 printf 'ranks 8 mesh\nrun init\nrun all_sum float32 64\n' >eight.scn
 explain 0 --subject cjaccl eight.scn
 says 'eight ranks' 'r0 r1 r2 r3 r4 r5 r6 r7' '*<-+--+--+--+--+--+--+'
