@@ -101,6 +101,8 @@ struct scn_piece scn_next_word(struct scn_piece *words)
 {
     struct scn_piece word = {NULL, 0};
     size_t at = 0;
+    if (!words->text)
+        return word;
     while (at < words->length && parts(words->text[at]))
         at++;
     words->text += at;
