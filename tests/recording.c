@@ -254,6 +254,13 @@ static void mutation_leaves_calls_as_they_are(void **state)
     }
 }
 
+static int stop(void **state)
+{
+    (void)state;
+    sim_shutdown();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,5 +274,5 @@ int main(void)
         cmocka_unit_test(subjects_keep_to_their_scenarios),
         cmocka_unit_test(mutation_leaves_calls_as_they_are),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, stop);
 }
