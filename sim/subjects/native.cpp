@@ -280,6 +280,9 @@ const struct sim_subject sim_subject_native = {
     .barrier = barrier,
     .finalize = finalize,
     .resume = resume,
+    .program = nullptr,
+    .told = nullptr,
+    .empty = nullptr,
     .forget = forget,
 };
 
