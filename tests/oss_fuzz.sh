@@ -46,9 +46,11 @@ for name in init-cjaccl init-sockets collectives-cjaccl collectives-sockets \
     order-cjaccl order-sockets $wanted; do
     [ -x "$scratch/out/fuzz_$name" ] || bad "fuzz_$name is not there"
 done
+ran=0
 for fuzzer in "$scratch"/out/fuzz_*; do
-    case $fuzzer in *.*) continue ;; *_seed_corpus*) continue ;; esac
     name=$(basename "$fuzzer")
+    case $name in *.*) continue ;; esac
+    ran=$((ran + 1))
     mkdir "$scratch/seeds"
     if ldd "$fuzzer" | grep 'libjansson' | grep -qv "$scratch/out/lib"; then
         bad "$name takes libjansson from outside of OUT"
@@ -66,4 +68,5 @@ for fuzzer in "$scratch"/out/fuzz_*; do
     fi
     rm -rf "$scratch/seeds"
 done
+[ $ran -gt 0 ] || bad "nothing to run has landed in OUT"
 exit $failed
