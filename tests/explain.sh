@@ -7,6 +7,9 @@ verbfault=$1 repro=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Lines are wrapped: a short name, wherever the repository lies.
+cp -R "$repro" repro || exit 1
+repro=repro
 LC_ALL=C
 export LC_ALL
 unset COLUMNS NO_COLOR
