@@ -96,6 +96,47 @@ static void what_is_no_shared_memory_is_not_opened(void **state)
     unlink(file);
 }
 
+/* Of the mapping at memory, from what Linux says of it. */
+static bool is_left_out_of_dumps(const void *memory)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long long first, last;
+    bool here = false, left_out = false;
+    char line[512];
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%llx-%llx ", &first, &last) == 2)
+            here = (uintptr_t)memory >= first && (uintptr_t)memory < last;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            left_out = strstr(line, " dd") != NULL;
+    }
+    fclose(maps);
+    return left_out;
+}
+
+/* A rank that dumps gigabytes of holes into a pipe lives for minutes. */
+static void shared_memory_is_left_out_of_core_dumps(void **state)
+{
+    char path[VF_OS_PATH_MAX];
+    int fd = -1;
+    size_t size = 0;
+    void *made = vf_os_share(PAGE, path, &fd), *opened;
+
+    (void)state;
+    assert_non_null(made);
+    if (strncmp(path, "/proc/", 6) != 0) {
+        print_message("skipped: only the layer for Linux does that\n");
+        vf_os_unshare(made, PAGE, fd, path);
+        skip();
+    }
+    opened = vf_os_open_shared(path, &size);
+    assert_true(is_left_out_of_dumps(made));
+    assert_true(is_left_out_of_dumps(opened));
+    vf_os_unshare(opened, size, -1, NULL);
+    vf_os_unshare(made, PAGE, fd, path);
+}
+
 static void memory_that_does_not_fit_is_refused(void **state)
 {
     char path[VF_OS_PATH_MAX];
@@ -382,6 +423,7 @@ int main(void)
         cmocka_unit_test(another_process_opens_shared_memory_by_its_path),
         cmocka_unit_test(two_pieces_of_shared_memory_are_two),
         cmocka_unit_test(nothing_is_left_of_shared_memory_by_its_path),
+        cmocka_unit_test(shared_memory_is_left_out_of_core_dumps),
         cmocka_unit_test(what_is_no_shared_memory_is_not_opened),
         cmocka_unit_test(memory_that_does_not_fit_is_refused),
         cmocka_unit_test(a_limit_for_files_does_not_kill),

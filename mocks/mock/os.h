@@ -11,6 +11,9 @@
  * whose name its creator unlinks. On Linux its size is sealed: nobody can cut
  * it under another's feet.
  *
+ * On Linux core dumps leave it out: while a process dumps, its peers still take
+ * it for alive, and there are gigabytes of it.
+ *
  * Sleeping. A word of shared memory is what processes sleep on. The portable
  * form looks at it again and again, ever more seldom (up to 1 ms), and waking
  * does nothing there. So who wakes changes the word first, and who waits

@@ -36,6 +36,15 @@ static bool within_limit(size_t size)
             limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
 }
 
+/* A process that dumps its core is not dead before it is done, and gigabytes
+ * of shared memory, holes and all, take a pipe minutes. */
+static void *undumped(void *memory, size_t size)
+{
+    if (memory != MAP_FAILED)
+        (void)madvise(memory, size, MADV_DONTDUMP);
+    return memory;
+}
+
 void *vf_os_share(size_t size, char path[VF_OS_PATH_MAX], int *fd)
 {
     void *memory = MAP_FAILED;
@@ -50,7 +59,9 @@ void *vf_os_share(size_t size, char path[VF_OS_PATH_MAX], int *fd)
         return NULL;
     if (ftruncate(made, (off_t)size) == 0 &&
         fcntl(made, F_ADD_SEALS, SEALS) == 0)
-        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+        memory = undumped(
+            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0),
+            size);
     if (memory == MAP_FAILED) {
         int error = errno;
 
@@ -77,8 +88,9 @@ void *vf_os_open_shared(const char *path, size_t *size)
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &status) != 0)
         errno = EINVAL;
     else
-        memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
-                      MAP_SHARED, fd, 0);
+        memory = undumped(mmap(NULL, (size_t)status.st_size,
+                               PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+                          (size_t)status.st_size);
     error = errno;
     close(fd);
     errno = error;
