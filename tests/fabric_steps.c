@@ -10,20 +10,23 @@
  * next child finds a room that works.
  *
  * FABRIC_STRIDE in the environment: how many instructions from one death to the
- * next; 1 is every one of them and takes half an hour.
+ * next; 1 is every one of them and takes half an hour. FABRIC_PHASE: the phases
+ * to die in, as a pattern (`FABRIC_PHASE='*make_pair'`).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "fabric_support.h"
 
+#include <limits.h>
 #include <sys/ptrace.h>
 
 #include "mocks/mock/mock.h"
 #include "mocks/mock/share.h"
 #include "programs/endpoint.h"
 
-#define STRIDE 1201
+#define STRIDE 1201 /* at most, and */
+#define DEATHS 12   /* of a phase, at least */
 #define SECONDS 100 /* for a phase: what hangs ends the test */
 
 #define SHORT 64u
@@ -200,18 +203,142 @@ static void register_region(void)
     endpoint_register(&here.endpoint, here.memory, 4096);
 }
 
+static void resize_queue(void)
+{
+    ibv_resize_cq(here.endpoint.cq, 200);
+}
+
+/* What is made beside the endpoint's own, two of each: the second one comes
+ * before the first in its process's list. */
+static struct {
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    struct ibv_qp *qp;
+    struct ibv_mw *window;
+} more;
+
+static void make_queue(void)
+{
+    more.cq = ibv_create_cq(here.endpoint.context, 10, NULL, NULL, 0);
+}
+
+static void make_shared_queue(void)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = 8, .max_sge = 1}};
+
+    more.srq = ibv_create_srq(here.endpoint.pd, &attr);
+}
+
+static void receive_shared(void)
+{
+    struct ibv_sge sge = {(uintptr_t)here.memory, SHORT, here.mr->lkey};
+    struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+
+    ibv_post_srq_recv(more.srq, &wr, &bad);
+}
+
+static void make_pair(void)
+{
+    more.qp = endpoint_qp(&here.endpoint, more.srq, 8);
+}
+
+static void connect_pair(void)
+{
+    endpoint_connect(more.qp, &here.talk->gid[0], here.talk->number[0], 1);
+}
+
+static void make_window(void)
+{
+    more.window = ibv_alloc_mw(here.endpoint.pd, IBV_MW_TYPE_1);
+}
+
+static void bind_window(void)
+{
+    struct ibv_mw_bind bind = {
+        .bind_info = {.mr = here.mr,
+                      .addr = (uintptr_t)here.memory,
+                      .length = SHORT,
+                      .mw_access_flags = IBV_ACCESS_REMOTE_READ},
+    };
+
+    ibv_bind_mw(more.qp, more.window, &bind);
+}
+
+static void release_pair(void)
+{
+    ibv_destroy_qp(more.qp);
+}
+
+static void release_window(void)
+{
+    ibv_dealloc_mw(more.window);
+}
+
+static void release_shared_queue(void)
+{
+    ibv_destroy_srq(more.srq);
+}
+
+static void release_queue(void)
+{
+    ibv_destroy_cq(more.cq);
+}
+
 static void leave(void)
 {
     share_close(vf_world_installed());
 }
 
+static void come_back(void)
+{
+    enter_room(1);
+}
+
+static void open_again(void)
+{
+    open_endpoint();
+}
+
 /* This process has SENDS sends waiting: short, long, huge; and RECEIVES
  * receives, of which the child's three sends take three. */
-static void (*const phases[])(void) = {
-    send_short,   receive_next, poll,           send_long,
-    receive_next, write_remote, send_huge,      receive_next,
-    poll,         read_remote,  fail_qp,        register_region,
-    destroy_qp,   poll,         release_region, leave};
+#define PHASE(call)                                                            \
+    {                                                                          \
+#call, call                                                            \
+    }
+static const struct {
+    const char *name;
+    void (*call)(void);
+} phases[] = {PHASE(send_short),
+              PHASE(receive_next),
+              PHASE(poll),
+              PHASE(send_long),
+              PHASE(receive_next),
+              PHASE(write_remote),
+              PHASE(send_huge),
+              PHASE(receive_next),
+              PHASE(resize_queue),
+              PHASE(poll),
+              PHASE(read_remote),
+              PHASE(fail_qp),
+              PHASE(register_region),
+              PHASE(make_queue),
+              PHASE(make_shared_queue),
+              PHASE(receive_shared),
+              PHASE(make_pair),
+              PHASE(connect_pair),
+              PHASE(make_window),
+              PHASE(bind_window),
+              PHASE(release_pair),
+              PHASE(release_window),
+              PHASE(release_shared_queue),
+              PHASE(release_queue),
+              PHASE(destroy_qp),
+              PHASE(poll),
+              PHASE(release_region),
+              PHASE(leave),
+              PHASE(come_back),
+              PHASE(open_again)};
+#undef PHASE
 #define PHASES (sizeof(phases) / sizeof(phases[0]))
 
 static int child(void *argument)
@@ -231,7 +358,7 @@ static int child(void *argument)
     for (size_t i = 0; i < PHASES; i++) {
         if (i == stopped)
             raise(SIGSTOP);
-        phases[i]();
+        phases[i].call();
         if (i == stopped) {
             atomic_store(&here.talk->phase_over, 1);
             raise(SIGSTOP);
@@ -332,11 +459,10 @@ static void check_device(int machine, uint32_t qps, uint32_t mrs, uint32_t pds)
     assert_int_equal(state->pds, pds);
 }
 
-/* False: the phase is over before so many instructions. */
-static bool one_death(size_t phase, unsigned long instructions)
+/* After so many instructions, or when the phase is over; how many it made. */
+static unsigned long one_death(size_t phase, unsigned long instructions)
 {
     unsigned long step;
-    bool reached;
     pid_t pid;
 
     prepare();
@@ -351,7 +477,6 @@ static bool one_death(size_t phase, unsigned long instructions)
         if (atomic_load(&here.talk->phase_over))
             break;
     }
-    reached = step == instructions;
     kill(pid, SIGKILL);
     assert_int_equal(ended(pid), -SIGKILL);
     vf_room_process_ended(here.room, pid);
@@ -359,28 +484,32 @@ static bool one_death(size_t phase, unsigned long instructions)
     assert_int_equal(ibv_destroy_qp(here.qp), 0);
     check_device(0, 0, 1, 1);
     check_device(1, 0, 0, 0);
-    return reached;
+    return step;
 }
 
-static unsigned long stride(void)
+/* Of a phase with so many instructions. */
+static unsigned long stride(unsigned long length)
 {
     const char *text = getenv("FABRIC_STRIDE");
     long given = text ? atol(text) : 0;
 
-    return given > 0 ? (unsigned long)given : STRIDE;
+    if (given > 0)
+        return (unsigned long)given;
+    return length / DEATHS < STRIDE ? length / DEATHS + 1 : STRIDE;
 }
 
 static void phase_survives(void **state)
 {
     size_t phase = (size_t)(uintptr_t)*state;
-    unsigned long step = phase % stride(); /* not the same for all */
+    unsigned long length = one_death(phase, ULONG_MAX);
+    unsigned long step = phase % stride(length); /* not the same for all */
     uint64_t used = vf_world_installed()->view->room->used;
 
-    alarm(SECONDS * (1 + 400 / (unsigned)stride()));
-    while (one_death(phase, step))
-        step += stride();
+    alarm(SECONDS * (1 + 400 / (unsigned)stride(length)));
+    while (one_death(phase, step) == step)
+        step += stride(length);
     alarm(0);
-    printf("%lu instructions, %llu bytes lost\n", step,
+    printf("%lu instructions, %llu bytes lost\n", length,
            (unsigned long long)(vf_world_installed()->view->room->used - used) *
                ROOM_GRANULE);
 }
@@ -389,6 +518,7 @@ int main(void)
 {
     struct CMUnitTest tests[PHASES];
     char names[PHASES][32];
+    const char *wanted = getenv("FABRIC_PHASE");
     int failed;
 
     here.talk = share(sizeof(*here.talk));
@@ -396,11 +526,13 @@ int main(void)
     enter_room(0);
     open_endpoint();
     for (size_t i = 0; i < PHASES; i++) {
-        snprintf(names[i], sizeof(names[i]), "death in phase %zu", i);
+        snprintf(names[i], sizeof(names[i]), "%zu %s", i, phases[i].name);
         tests[i] = (struct CMUnitTest){.name = names[i],
                                        .test_func = phase_survives,
                                        .initial_state = (void *)(uintptr_t)i};
     }
+    if (wanted)
+        cmocka_set_test_filter(wanted);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     vf_room_destroy(here.room);
     return failed;

@@ -67,10 +67,12 @@ static int16_t fault_place(const struct vf_world *world,
 void mock_unpark(struct vf_world *world, uint32_t ref)
 {
     struct room_work *work = mock_work(world->view, ref);
+    uint32_t parked = work->parked;
 
-    if (work->parked)
-        park_leave(world, work->parked);
-    work->parked = 0;
+    work->parked = 0; /* first: no place is left twice */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (parked)
+        park_leave(world, parked);
 }
 
 void mock_drop_work(struct vf_world *world, uint32_t ref)
@@ -111,11 +113,20 @@ static struct room_completion *next_entry(const struct room_view *view,
            (cq->tail & (cq->slots - 1));
 }
 
+/* The queue, if completions can be put into it: its owner may have died while
+ * it made or changed it. */
+static struct room_cq *open_queue(const struct room_view *view, uint32_t index)
+{
+    struct room_cq *cq = room_find(view, ROOM_CQ, index);
+
+    return cq && cq->object.live && cq->ring ? cq : NULL;
+}
+
 void *mock_inside(struct vf_world *world, uint32_t index)
 {
-    struct room_cq *cq = room_find(world->view, ROOM_CQ, index);
+    struct room_cq *cq = open_queue(world->view, index);
 
-    if (!cq || !cq->object.live || is_full(cq))
+    if (!cq || is_full(cq))
         return NULL;
     return next_entry(world->view, cq)->bytes;
 }
@@ -123,10 +134,10 @@ void *mock_inside(struct vf_world *world, uint32_t index)
 const void *mock_inside_ahead(struct vf_world *world, uint32_t index,
                               unsigned more)
 {
-    const struct room_cq *cq = room_find(world->view, ROOM_CQ, index);
+    const struct room_cq *cq = open_queue(world->view, index);
     const struct room_completion *ring;
 
-    if (!cq || !cq->object.live)
+    if (!cq)
         return NULL;
     ring = room_at(world->view, cq->ring);
     return ring[(cq->tail + more) & (cq->slots - 1)].bytes;
@@ -138,10 +149,10 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
                  const struct vf_fault *fault, enum mock_kept kept)
 {
     struct room_cq *cq =
-        room_find(world->view, ROOM_CQ, recv ? qp->recv_cq : qp->send_cq);
+        open_queue(world->view, recv ? qp->recv_cq : qp->send_cq);
     struct room_completion *entry;
 
-    if (!cq || !cq->object.live)
+    if (!cq)
         return false;
     if (is_full(cq)) {
         cq->lost++;

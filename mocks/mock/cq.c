@@ -14,29 +14,55 @@ static int granted(const struct vf_profile *profile, int cqe)
     return places;
 }
 
-/* The ring of a shared room's queue; a private one needs none. */
-static bool take_ring(struct room_view *view, struct room_cq *cq, uint32_t cqe)
+/* A ring for so many completions, with nothing in it; 0: out of memory. */
+static uint32_t new_ring(struct room_view *view, uint32_t cqe, uint32_t *slots)
 {
-    uint32_t slots = 1;
+    uint32_t ring;
+    size_t size;
 
-    cq->cqe = cqe;
-    if (!view->shared)
+    for (*slots = 1; *slots < cqe;)
+        *slots *= 2;
+    size = *slots * sizeof(struct room_completion);
+    ring = room_get(view, size);
+    if (ring)
+        memset(room_at(view, ring), 0, size);
+    return ring;
+}
+
+/* The ring of a shared room's queue; a private one needs none. The queue is
+ * empty. It has no ring until all that is said of the ring is true: who dies
+ * in between leaves a queue that takes nothing (mock/death.h). */
+static bool exchange_ring(struct room_view *view, struct room_cq *cq,
+                          uint32_t cqe)
+{
+    uint32_t slots, ring;
+
+    if (!view->shared) {
+        cq->cqe = cqe;
         return true;
-    while (slots < cqe)
-        slots *= 2;
-    cq->ring = room_get(view, slots * sizeof(struct room_completion));
-    if (!cq->ring)
+    }
+    ring = new_ring(view, cqe, &slots);
+    if (!ring)
         return false;
-    memset(room_at(view, cq->ring), 0, slots * sizeof(struct room_completion));
+    mock_drop_ring(view, cq);
+    cq->cqe = cqe;
     cq->slots = slots;
+    cq->tail = 0;
+    cq->known = 0;
+    atomic_store_explicit(&cq->head, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    cq->ring = ring;
     return true;
 }
 
-static void drop_ring(struct room_view *view, struct room_cq *cq)
+void mock_drop_ring(struct room_view *view, struct room_cq *cq)
 {
-    if (cq->ring)
-        room_put(view, cq->ring, cq->slots * sizeof(struct room_completion));
-    cq->ring = 0;
+    uint32_t ring = cq->ring;
+
+    cq->ring = 0; /* first: nothing is given back twice */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (ring)
+        room_put(view, ring, cq->slots * sizeof(struct room_completion));
 }
 
 int mock_create_cq(struct vf_object *object, int cqe, int vector)
@@ -52,7 +78,8 @@ int mock_create_cq(struct vf_object *object, int cqe, int vector)
     room_enter(world);
     cq->room = room_new(world, ROOM_CQ, object);
     if (cq->room) {
-        done = take_ring(world->view, cq->room, (uint32_t)cq->handle.ex.cqe);
+        done =
+            exchange_ring(world->view, cq->room, (uint32_t)cq->handle.ex.cqe);
         if (!done)
             room_free(world, &cq->room->object);
     }
@@ -79,7 +106,7 @@ void mock_release_cq(struct vf_object *object)
     while (cq->first)
         vf_pool_put(&world->registry, take(cq), sizeof(struct mock_completion));
     room_enter(world);
-    drop_ring(world->view, cq->room);
+    mock_drop_ring(world->view, cq->room);
     room_free(world, &cq->room->object);
     room_leave(world);
 }
@@ -264,7 +291,6 @@ int mock_resize_cq(struct vf_object *object, int cqe)
     const struct vf_profile *profile = object->device->setup.profile;
     struct vf_world *world = object->machine->world;
     struct mock_cq *cq = object->handle;
-    struct room_cq kept;
     bool done;
 
     if (cqe <= 0 || (uint32_t)cqe > profile->max_cqe)
@@ -274,18 +300,10 @@ int mock_resize_cq(struct vf_object *object, int cqe)
         room_leave(world);
         return EINVAL;
     }
-    kept = *cq->room;
-    done = take_ring(world->view, cq->room, (uint32_t)granted(profile, cqe));
-    if (done) {
-        drop_ring(world->view, &kept);
-        cq->room->tail = 0;
-        cq->room->known = 0;
-        atomic_store_explicit(&cq->room->head, 0, memory_order_release);
+    done =
+        exchange_ring(world->view, cq->room, (uint32_t)granted(profile, cqe));
+    if (done)
         cq->handle.ex.cqe = (int)cq->room->cqe;
-    } else {
-        cq->room->cqe = kept.cqe;
-        cq->room->ring = kept.ring;
-    }
     room_leave(world);
     return done ? 0 : ENOMEM;
 }

@@ -133,6 +133,22 @@ static void mend_table(const struct room_view *view, enum room_kind kind)
     }
 }
 
+/* The ways back: a list is what its first one and the ways forth say. */
+static void mend_lists(const struct room_view *view, enum room_kind kind)
+{
+    for (uint32_t i = 0; i < ROOM_PROCESSES; i++) {
+        struct room_process *process = &view->room->processes[i];
+        uint32_t previous = 0;
+        struct room_object *object =
+            room_find(view, kind, process->objects[kind]);
+
+        for (; object; object = room_find(view, kind, object->next)) {
+            object->previous = previous;
+            previous = object->index;
+        }
+    }
+}
+
 static struct vf_device_state *state_of(struct room *room,
                                         const struct room_object *object)
 {
@@ -188,8 +204,10 @@ void death_found(struct vf_world *world)
 {
     const struct room_view *view = world->view;
 
-    for (int kind = 0; kind < ROOM_KINDS; kind++)
+    for (int kind = 0; kind < ROOM_KINDS; kind++) {
         mend_table(view, (enum room_kind)kind);
+        mend_lists(view, (enum room_kind)kind);
+    }
     mend_cqs(view);
     mend_qps(world);
     mend_srqs(view);
@@ -264,8 +282,9 @@ static void drop_rest(struct vf_world *world, struct room_process *process)
         struct room_cq *cq =
             room_find(view, ROOM_CQ, process->objects[ROOM_CQ]);
 
-        drop_arrivals(world, cq);
-        room_put(view, cq->ring, cq->slots * sizeof(struct room_completion));
+        if (cq->ring)
+            drop_arrivals(world, cq);
+        mock_drop_ring(view, cq);
         room_free(world, &cq->object);
     }
 }

@@ -185,6 +185,8 @@ void mock_unbind_all(struct vf_world *world, const struct room_region *region);
 int mock_create_cq(struct vf_object *cq, int cqe, int vector);
 int mock_destroy_cq(struct vf_object *cq);
 void mock_release_cq(struct vf_object *cq);
+/* Gives the ring of a queue back, if it has one. Entered. */
+void mock_drop_ring(struct room_view *view, struct room_cq *cq);
 int mock_resize_cq(struct vf_object *cq, int cqe);
 int mock_poll_cq(struct vf_object *cq, int room, struct ibv_wc *wc);
 bool mock_is_empty_cq(const struct vf_object *cq);

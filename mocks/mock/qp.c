@@ -83,8 +83,7 @@ static int take_qp(struct vf_object *object)
     qp = room_new(world, ROOM_QP, object);
     if (!qp)
         return ENOMEM;
-    qp->number = room_number(world->view, qp);
-    if (qp->number == 0) {
+    if (room_number(world->view, qp) == 0) {
         room_free(world, &qp->object);
         return ENOMEM;
     }

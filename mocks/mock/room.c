@@ -301,13 +301,13 @@ void *room_new(struct vf_world *world, enum room_kind kind,
     memset(object, 0, room_stride(kind));
     object->index = index;
     object->kind = (uint8_t)kind;
-    object->live = true;
     object->generation = (uint16_t)(generation + 1);
     object->machine = (uint8_t)owner->machine->number;
     object->device = (uint8_t)owner->device->index;
     object->process = (uint16_t)view->self;
     object->owner = (uintptr_t)owner;
     link_object(view, object);
+    object->live = true;
     return object;
 }
 
@@ -318,8 +318,8 @@ void room_free(struct vf_world *world, struct room_object *object)
     struct room_table *table = &view->room->tables[kind];
     struct room_object *last = room_find(view, kind, table->last_free);
 
-    unlink_object(view, object);
     object->live = false;
+    unlink_object(view, object);
     object->next = 0;
     if (last)
         last->next = object->index;
@@ -338,8 +338,10 @@ uint32_t room_number(struct room_view *view, struct room_qp *qp)
 
         if (machine->numbered[n % ROOM_NUMBERS])
             continue;
+        qp->number = ROOM_FIRST_QP_NUMBER + n % USED_NUMBERS;
+        atomic_signal_fence(memory_order_seq_cst);
         machine->numbered[n % ROOM_NUMBERS] = qp->object.index;
-        return ROOM_FIRST_QP_NUMBER + n % USED_NUMBERS;
+        return qp->number;
     }
     return 0;
 }

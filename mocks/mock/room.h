@@ -374,7 +374,8 @@ static inline void *room_find(const struct room_view *view, enum room_kind kind,
     return slab + (index - 1) % ROOM_SLAB * room_stride(kind);
 }
 
-/* Numbers of queue pairs. Entered. 0: no number is free. */
+/* Gives the queue pair a number of its machine, and returns it. Entered. 0: no
+ * number is free. */
 uint32_t room_number(struct room_view *view, struct room_qp *qp);
 void room_unnumber(struct room_view *view, const struct room_qp *qp);
 /* The live queue pair of the machine with the number, or NULL. */
