@@ -4,6 +4,7 @@
  * do when all is well.)
  */
 #include "cjaccl_ranks.h"
+#include "thinned.h"
 
 #include "cjaccl/src/defaults.h"
 #include "cjaccl/src/reduce.h"
@@ -172,6 +173,8 @@ static void sums_of_all_sizes_are_exact(void **state)
     for (int size = 2; size <= CJ_MAX_MESH_RANKS; size += size == 4 ? 4 : 1) {
         start(size);
         for (size_t i = 0; i < SIZES; i++) {
+            if (is_left_out((size_t)size, 0, i))
+                continue;
             if (i % 2 == 0 || size == 3)
                 run_exactly(CJ_UINT8, sizes[i], false);
             if (i % 2 == 1 || size == 3)
@@ -187,6 +190,8 @@ static void sums_of_all_types_are_exact(void **state)
     for (int size = 2; size <= 3; size++) {
         start(size);
         for (int type = 0; type < CJ_TYPE_COUNT; type++) {
+            if (is_left_out((size_t)size, 0, (size_t)type))
+                continue;
             run_exactly((enum cj_type)type, 1, false);
             run_exactly((enum cj_type)type, 1000, true);
             run_exactly((enum cj_type)type, 20011, false);
@@ -227,7 +232,8 @@ static void no_send_meets_an_unposted_receive(void **state)
         }
         ranks_start(&ranks);
         for (size_t i = 0; i < SIZES; i++)
-            run_exactly(CJ_UINT8, sizes[i], false);
+            if (!is_left_out((size_t)size, 1, i))
+                run_exactly(CJ_UINT8, sizes[i], false);
         for (int i = 0; i < size; i++)
             assert_int_equal(ranks.rank[i].machine.lost, 0);
         finish();

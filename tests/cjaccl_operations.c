@@ -8,6 +8,7 @@
  * each rank is made to think that all the others are JACCL.
  */
 #include "cjaccl_ranks.h"
+#include "thinned.h"
 
 #include "cjaccl/src/reduce.h"
 
@@ -367,19 +368,6 @@ static const size_t sizes[] = {0,     1,      4095,   4096,   4097,
                                32767, 32768,  32769,  65535,  65536,
                                65537, 131073, 262144, 458757, 1048577};
 #define SIZES (sizeof sizes / sizeof *sizes)
-
-/* Under a sanitizer every third of the cases runs, another third for each
- * operation and wire: the memory that is touched is the same. */
-#ifdef SANITIZED
-#define STEP 3
-#else
-#define STEP 1
-#endif
-
-static bool is_left_out(size_t way, size_t operation, size_t number)
-{
-    return (way + operation + number) % STEP != 0;
-}
 
 static void all_operations_are_exact_for_all_sizes(void **state)
 {

@@ -6,6 +6,7 @@
 #define _DEFAULT_SOURCE /* POSIX, with a strict -std=c11 */
 
 #include "cjaccl_ranks.h"
+#include "thinned.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,9 +196,12 @@ static void run_call(enum call call, size_t count, bool in_place)
     expect_all_ready(call_names[call]);
 }
 
-static void run_all_calls(size_t count)
+/* way: which third of them a sanitizer sees. */
+static void run_all_calls(size_t count, size_t way)
 {
     for (int call = SUM; call <= PASS; call++) {
+        if (is_left_out(way, (size_t)call, 0))
+            continue;
         run_call((enum call)call, count, false);
         run_call((enum call)call, count, true);
     }
@@ -226,7 +230,7 @@ static void expect_exact_results(int transport, bool drops)
             start(size, wires, transport, drops);
             for (size_t i = (size_t)wires / 2 % 2;
                  i < sizeof counts / sizeof *counts; i += 2)
-                run_all_calls(counts[i]);
+                run_all_calls(counts[i], (size_t)(size + wires) + i / 2);
             ranks_finish(&ranks);
             expect_all_ready("finish");
             expect_nothing_left();
@@ -252,10 +256,10 @@ static void large_messages_are_exact(void **state)
 {
     (void)state;
     start(3, 2, 100, false);
-    run_all_calls(1000003);
+    run_all_calls(1000003, 0);
     ranks_finish(&ranks);
     start(4, 3, 0, true);
-    run_all_calls(700001);
+    run_all_calls(700001, 1);
     ranks_finish(&ranks);
     expect_nothing_left();
 }
