@@ -218,7 +218,7 @@ static struct {
 
 static void make_queue(void)
 {
-    more.cq = ibv_create_cq(here.endpoint.context, 10, NULL, NULL, 0);
+    more.cq = ibv_create_cq(here.endpoint.context, 60, NULL, NULL, 0);
 }
 
 static void make_shared_queue(void)
