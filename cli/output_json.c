@@ -28,9 +28,10 @@ json_t *cli_json_text(const char *text)
 
 static const char *verdict_name(enum cli_verdict verdict)
 {
-    return verdict == CLI_ROW_WRONG   ? "wrong"
-           : verdict == CLI_ROW_FOUND ? "found"
-                                      : "fine";
+    return verdict == CLI_ROW_WRONG     ? "wrong"
+           : verdict == CLI_ROW_FOUND   ? "found"
+           : verdict == CLI_ROW_SKIPPED ? "skipped"
+                                        : "fine";
 }
 
 /* "o" steals its reference, and a NULL makes json_pack answer NULL. */

@@ -83,6 +83,10 @@ static void put_case(const struct cli_row *row, FILE *stream)
         fputs(">", stream);
         put_details(row, stream);
         fputs("</failure>\n", stream);
+    } else if (row->verdict == CLI_ROW_SKIPPED) {
+        fputs("      <skipped", stream);
+        put_attribute("message", row->message, stream);
+        fputs("/>\n", stream);
     } else if (row->verdict == CLI_ROW_FOUND) {
         fputs("      <system-out>", stream);
         put_text(name, stream);

@@ -3,13 +3,17 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/replay_device.h"
 #include "cli/results.h"
 #include "sim/calls.h"
+#include "sim/live.h"
 
 static const char help[] =
     "usage: verbfault replay [--subject S]... [--verbose] [OPTIONS] FILE...\n"
+    "       verbfault replay --device[=NAME] [--timeout SECONDS] ... FILE...\n"
     "\n"
     "Runs each scenario on each subject and prints one row for each:\n"
     "\n"
@@ -23,10 +27,23 @@ static const char help[] =
     "A recording (verbfault record) is replayed by the subject recording:\n"
     "where the mock parts with it, the message says at which call and how.\n"
     "\n"
-    "  --subject S    only this subject; may be given again\n"
+    "With --device the subject runs on one of this machine's RDMA devices, a\n"
+    "process for each rank, with the scenario's faults in between; its rows "
+    "say\n"
+    "\"skipped\" and why where a real device cannot be made to do it.\n"
+    "\n"
+    "  --subject S    only this subject; may be given again. With --device "
+    "cjaccl\n"
+    "                 (the default) or sockets\n"
+    "  --device[=NAME]  on that device; without a name the first with an "
+    "active\n"
+    "                 port\n"
+    "  --timeout SECONDS  with --device: what a start may take, and an "
+    "operation\n"
+    "                 in which nothing moves (default 10)\n"
     "  --verbose      what became of each rank, and its "
     "message\n" CLI_OUTPUT_HELP "\n"
-    "Exit 0: nothing unexpected; 1: something was.\n";
+    "Exit 0: nothing unexpected; 1: something was; 3: no device.\n";
 
 #define CHOSEN_MAX 16
 
@@ -37,6 +54,8 @@ struct replay {
     bool verbose;
     int rows, surprises;
     bool quiet; /* standard output is for something else */
+    bool on_device;
+    struct replay_device device;
     struct cli_outputs outputs;
     struct cli_results results;
 };
@@ -102,37 +121,136 @@ static void note(struct replay *replay, const char *path,
     cli_results_row(&replay->results, &row);
 }
 
-static int replay_one(struct replay *replay, const struct cli_file *file,
-                      const struct sim_subject *subject)
+/* What became of the run, beside what was to become of it. */
+static void print_row(const char *path, const struct sim_subject *subject,
+                      const char *outcome, const char *verdict,
+                      const char *title)
+{
+    printf("%-36s  %-17s  %-10s  %-11s  %s\n", path, subject->name, outcome,
+           verdict, title);
+}
+
+/* The result is compared with what the file expects. */
+static void conclude(struct replay *replay, const struct cli_file *file,
+                     const struct sim_subject *subject,
+                     const struct scn_statement *expected,
+                     const struct sim_result *result)
+{
+    /* Without its fault the run is another one. */
+    bool reached = !replay->on_device || replay->device.reached;
+    bool surprise = result->broken[0] != '\0' ||
+                    (reached && expected && !as_expected(expected, result));
+    replay->rows++;
+    replay->surprises += surprise;
+    note(replay, file->path, subject, result, surprise);
+    if (replay->quiet)
+        return;
+    print_row(file->path, subject, scn_outcome_name(result->outcome),
+              surprise   ? "UNEXPECTED"
+              : !reached ? "not reached"
+              : expected ? "as expected"
+                         : "-",
+              result->title);
+    print_details(expected, result, surprise, replay->verbose);
+}
+
+static int replay_simulated(struct replay *replay, const struct cli_file *file,
+                            const struct sim_subject *subject)
 {
     static struct sim_result result;
     struct sim_options options = {.subject = subject,
                                   .recover = subject->fixed};
-    const struct scn_statement *expected =
-        expectation(&file->scenario, subject->name);
     struct scn_error error;
-    bool surprise;
-    int status;
-    status = sim_run_isolated(&file->scenario, &options, 60, &result, &error);
+    int status =
+        sim_run_isolated(&file->scenario, &options, 60, &result, &error);
     if (status != 0) {
         fprintf(stderr, "%s: %s\n", file->path, error.message);
         return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;
     }
-    surprise = result.broken[0] != '\0' ||
-               (expected && !as_expected(expected, &result));
-    replay->rows++;
-    replay->surprises += surprise;
-    note(replay, file->path, subject, &result, surprise);
-    if (replay->quiet)
-        return CLI_FINE;
-    printf("%-36s  %-17s  %-10s  %-11s  %s\n", file->path, subject->name,
-           scn_outcome_name(result.outcome),
-           surprise   ? "UNEXPECTED"
-           : expected ? "as expected"
-                      : "-",
-           result.title);
-    print_details(expected, &result, surprise, replay->verbose);
+    conclude(replay, file, subject, expectation(&file->scenario, subject->name),
+             &result);
     return CLI_FINE;
+}
+
+/* ---- on a device ----------------------------------------------------------
+ */
+
+static void skip(struct replay *replay, const char *path,
+                 const struct sim_subject *subject, enum replay_skip why,
+                 const char *what)
+{
+    char message[128];
+    struct cli_row row = {.scenario = path,
+                          .is_file = strcmp(path, "standard input") != 0,
+                          .subject = subject->name,
+                          .outcome = SCN_READY,
+                          .title = "",
+                          .message = message,
+                          .count = 0,
+                          .verdict = CLI_ROW_SKIPPED};
+    snprintf(message, sizeof message, "%s: %s", replay_skip_name(why), what);
+    replay->device.skipped[why]++;
+    cli_results_row(&replay->results, &row);
+    if (!replay->quiet)
+        print_row(path, subject, "skipped", "-", message);
+}
+
+/* What is expected where the file says nothing: what was simulated. */
+static void expect_as_simulated(const struct replay *replay,
+                                struct scn_statement *expected)
+{
+    memset(expected, 0, sizeof *expected);
+    expected->u.expect.outcome = replay->device.simulated.outcome;
+}
+
+static int replay_on_device(struct replay *replay, const struct cli_file *file,
+                            const struct sim_subject *subject)
+{
+    static struct sim_result result;
+    static struct scn_statement simulated;
+    const struct scn_statement *expected =
+        expectation(&file->scenario, subject->name);
+    char what[96];
+    enum replay_skip why = replay_skip(&file->scenario, subject->name,
+                                       (int64_t)(replay->device.seconds * 1000),
+                                       what, sizeof what);
+    int code;
+    if (why != REPLAY_RUNS) {
+        skip(replay, file->path, subject, why, what);
+        return CLI_FINE;
+    }
+    code =
+        replay_device_run(&replay->device, &file->scenario, subject, &result);
+    if (code != CLI_FINE)
+        return code;
+    expect_as_simulated(replay, &simulated);
+    conclude(replay, file, subject, expected ? expected : &simulated, &result);
+    return CLI_FINE;
+}
+
+static void print_skipped(const struct replay *replay)
+{
+    int all = 0;
+    if (replay->device.unreached > 0)
+        printf("%d whose fault was not reached\n", replay->device.unreached);
+    for (int why = 0; why < REPLAY_SKIP_COUNT; why++)
+        all += replay->device.skipped[why];
+    if (all == 0)
+        return;
+    printf("%d skipped:", all);
+    for (int why = 0, said = 0; why < REPLAY_SKIP_COUNT; why++)
+        if (replay->device.skipped[why] > 0)
+            printf("%s %d %s", said++ ? "," : "", replay->device.skipped[why],
+                   replay_skip_name((enum replay_skip)why));
+    printf("\n");
+}
+
+static int replay_one(struct replay *replay, const struct cli_file *file,
+                      const struct sim_subject *subject)
+{
+    if (replay->on_device)
+        return replay_on_device(replay, file, subject);
+    return replay_simulated(replay, file, subject);
 }
 
 static void warn_if_idle(const struct cli_file *file)
@@ -151,13 +269,15 @@ static int replay_file(struct replay *replay, const char *path)
     int code = cli_load(&file, path);
     if (code != CLI_FINE)
         return code;
-    own = replay->by_default ? sim_subject_for(&file.scenario) : NULL;
+    own = replay->by_default && !replay->on_device
+              ? sim_subject_for(&file.scenario)
+              : NULL;
     if (own) {
         code = replay_one(replay, &file, own);
         cli_unload(&file);
         return code;
     }
-    if (!scn_has_calls(&file.scenario))
+    if (!scn_has_calls(&file.scenario) && !replay->on_device)
         warn_if_idle(&file);
     for (int i = 0; i < replay->chosen_count && code == CLI_FINE; i++)
         code = replay_one(replay, &file, replay->chosen[i]);
@@ -193,11 +313,64 @@ static int choose(struct replay *replay, const char *name)
     return CLI_FINE;
 }
 
+enum { DEVICE = CLI_OUTPUT_END, TIMEOUT };
+
+static int take_timeout(struct replay *replay, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    /* A NaN fails both comparisons. */
+    if (end == text || *end != '\0' || !(seconds >= 0.1 && seconds <= 1e4))
+        return cli_usage("replay", "--timeout takes seconds, not \"%s\"", text);
+    replay->device.seconds = seconds;
+    return CLI_FINE;
+}
+
+static int take(struct replay *replay, int option)
+{
+    switch (option) {
+    case 'v':
+        replay->verbose = true;
+        return CLI_FINE;
+    case 's':
+        return choose(replay, optarg);
+    case TIMEOUT:
+        return take_timeout(replay, optarg);
+    default:
+        replay->on_device = true;
+        if (optarg && strlen(optarg) >= sizeof replay->device.device)
+            return cli_usage("replay", "no device has a name that long");
+        if (optarg)
+            strcpy(replay->device.device, optarg);
+        return CLI_FINE;
+    }
+}
+
+/* Without --subject all of them, or on devices cjaccl. */
+static int choose_by_default(struct replay *replay)
+{
+    replay->by_default = replay->chosen_count == 0;
+    if (replay->by_default && replay->on_device)
+        return choose(replay, "cjaccl");
+    for (int i = 0; replay->by_default && i < CHOSEN_MAX && sim_subject_at(i);
+         i++)
+        replay->chosen[replay->chosen_count++] = sim_subject_at(i);
+    for (int i = 0; replay->on_device && i < replay->chosen_count; i++)
+        if (!sim_can_live(replay->chosen[i]))
+            return cli_usage("replay",
+                             "--device is for cjaccl and sockets; %s runs in "
+                             "the simulator only",
+                             replay->chosen[i]->name);
+    return CLI_FINE;
+}
+
 static int parse(struct replay *replay, int argc, char **argv)
 {
     static const struct option options[] = {
         {"subject", required_argument, NULL, 's'},
         {"verbose", no_argument, NULL, 'v'},
+        {"device", optional_argument, NULL, DEVICE},
+        {"timeout", required_argument, NULL, TIMEOUT},
         {"help", no_argument, NULL, 'h'},
         CLI_OUTPUT_OPTIONS,
         {NULL, 0, NULL, 0}};
@@ -212,43 +385,51 @@ static int parse(struct replay *replay, int argc, char **argv)
             return cli_bad_option("replay", argv);
         if (cli_output_option(&replay->outputs, option, optarg))
             continue;
-        if (option == 'v')
-            replay->verbose = true;
-        if (option == 's')
-            code = choose(replay, optarg);
+        code = take(replay, option);
         if (code != CLI_FINE)
             return code;
     }
-    replay->by_default = replay->chosen_count == 0;
-    for (int i = 0; optind < argc && replay->chosen_count == i; i++)
-        if (!sim_subject_at(i))
-            break;
-        else if (i < CHOSEN_MAX)
-            replay->chosen[replay->chosen_count++] = sim_subject_at(i);
-    return CLI_FINE;
+    if (optind == argc)
+        return cli_usage("replay", "a file is missing");
+    return choose_by_default(replay);
+}
+
+static void replay_files(struct replay *replay, int count, char **paths,
+                         int *code)
+{
+    for (int i = 0; i < count && *code == CLI_FINE && !cli_interrupted(); i++)
+        *code = replay_file(replay, paths[i]);
+    replay->results.interrupted = cli_interrupted();
 }
 
 int cli_replay(int argc, char **argv)
 {
-    struct replay replay = {.results = {.command = "replay"}};
-    int written, code = parse(&replay, argc, argv);
+    static struct replay replay = {.results = {.command = "replay"},
+                                   .device = {.seconds = 10}};
+    int written, code;
+    if (argc > 1 && strcmp(argv[1], "--rank") == 0)
+        return cli_replay_rank(argc, argv);
+    code = parse(&replay, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
-    if (optind == argc)
-        return cli_usage("replay", "a file is missing");
     replay.quiet = cli_outputs_to_stdout(&replay.outputs);
     code = check_files(argc - optind, argv + optind);
+    if (code == CLI_FINE && replay.on_device)
+        code = replay_device_open(&replay.device);
+    if (code != CLI_FINE)
+        return code;
     cli_catch_interrupt();
-    for (int i = optind; i < argc && code == CLI_FINE && !cli_interrupted();
-         i++)
-        code = replay_file(&replay, argv[i]);
-    replay.results.interrupted = cli_interrupted();
+    replay_files(&replay, argc - optind, argv + optind, &code);
+    if (replay.on_device)
+        replay_device_close(&replay.device);
     written = code == CLI_FINE
                   ? cli_outputs_write(&replay.outputs, &replay.results)
                   : code;
     cli_results_free(&replay.results);
     if (written != CLI_FINE)
         return written;
+    if (!replay.quiet)
+        print_skipped(&replay);
     if (!replay.quiet)
         printf("%d runs, %d unexpected%s\n", replay.rows, replay.surprises,
                cli_interrupted() ? " (interrupted)" : "");

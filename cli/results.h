@@ -9,7 +9,8 @@
  *
  * A row is WRONG where the command's exit code says so (a broken promise, not
  * as the scenario expects); FOUND where a subject did badly and nobody expected
- * better of it; else it is FINE.
+ * better of it; SKIPPED where nothing ran, and the message says why; else it is
+ * FINE.
  */
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
@@ -21,7 +22,12 @@
 
 #define CLI_VERSION "0.1.0"
 
-enum cli_verdict { CLI_ROW_FINE, CLI_ROW_FOUND, CLI_ROW_WRONG };
+enum cli_verdict {
+    CLI_ROW_FINE,
+    CLI_ROW_FOUND,
+    CLI_ROW_WRONG,
+    CLI_ROW_SKIPPED
+};
 
 struct cli_row {
     const char *scenario; /* a path, or what it is */

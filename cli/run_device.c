@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/real_devices.h"
+
 /* What means nothing to real devices, or only to the simulator. */
 static bool is_left_aside(const struct scn_statement *statement)
 {
@@ -84,9 +86,31 @@ static int settle_ranks(const struct run_options *options,
     return CLI_USAGE;
 }
 
+/* No library: nothing can be run. No device: a program may want to see that,
+ * but whoever started it should know. */
+static int look_at_devices(void)
+{
+    struct real_devices devices;
+
+    real_devices_ask(&devices);
+    if (devices.no_library) {
+        fprintf(stderr, "verbfault run: no verbs library: %s\n", devices.why);
+        return CLI_ENVIRONMENT;
+    }
+    if (devices.count == 0)
+        fprintf(stderr,
+                "verbfault run: note: this machine has no RDMA device (%s): "
+                "%s; without --device there is the mock's\n",
+                devices.why, real_devices_advice);
+    return CLI_FINE;
+}
+
 int run_device_world(const struct run_options *options, struct run_setup *setup)
 {
-    int code = settle_ranks(options, setup);
+    int code = look_at_devices();
+
+    if (code == CLI_FINE)
+        code = settle_ranks(options, setup);
 
     if (code == CLI_FINE && setup->from_scenario)
         code = run_fill_in(setup);

@@ -35,7 +35,11 @@ struct trial_options {
     int ranks;
     const char *timeout, *grace; /* seconds */
     bool leaks;
+    bool device;    /* real ones */
     char **command; /* ends in NULL */
+    /* Each whole line that a rank printed, without "[0] "; NULL: not wanted. */
+    void (*said)(void *context, int rank, const char *line);
+    void *context;
 };
 
 /* ---- sweep_trial.c: one run */
@@ -44,7 +48,8 @@ struct trial_options {
 struct trial {
     enum scn_outcome outcome;
     char title[96];
-    char message[200]; /* what the rank said last that decided it */
+    int whose;         /* the rank that decided it; -1: none */
+    char message[200]; /* what that rank said last */
     bool reached;      /* its fault took effect */
     bool interrupted;
     double seconds;

@@ -51,7 +51,7 @@ static void execute(const struct trial_options *options, char *scenario,
 {
     static char run[] = "run", n[] = "-n", from[] = "--scenario",
                 limit[] = "--timeout", grace[] = "--grace", leaks[] = "--leaks",
-                to[] = "--trace", end[] = "--";
+                to[] = "--trace", device[] = "--device", end[] = "--";
     char *words[ARGUMENTS_MAX], ranks[16];
     int count = 0;
     snprintf(ranks, sizeof ranks, "%d", options->ranks);
@@ -67,6 +67,8 @@ static void execute(const struct trial_options *options, char *scenario,
     words[count++] = strdup(options->grace);
     if (options->leaks)
         words[count++] = leaks;
+    if (options->device)
+        words[count++] = device;
     if (trace) {
         words[count++] = to;
         words[count++] = trace;
@@ -103,9 +105,9 @@ static int wait_for(pid_t child)
 /* ---- what it printed ----------------------------------------------------- */
 
 struct reading {
+    const struct trial_options *options;
     struct trial *trial;
-    int whose; /* the rank that decided the outcome; -1: none */
-    int last;  /* that said something */
+    int last; /* the rank that said something */
     char said[SCN_RANKS_MAX][sizeof((struct trial *)0)->message];
 };
 
@@ -116,7 +118,7 @@ static void become(struct reading *reading, int rank, enum scn_outcome outcome,
     if (outcome <= trial->outcome)
         return;
     trial->outcome = outcome;
-    reading->whose = rank;
+    trial->whose = rank;
     snprintf(trial->title, sizeof trial->title, "%s", title);
 }
 
@@ -215,6 +217,9 @@ static void read_said(struct reading *reading, const char *line)
     reading->last = rank;
     snprintf(reading->said[rank], sizeof reading->said[rank], "%.*s",
              (int)sizeof reading->said[rank] - 1, line);
+    if (reading->options->said)
+        reading->options->said(reading->options->context, rank,
+                               strchr(line, ' ') + 1);
 }
 
 static void read_line(struct reading *reading, char *line)
@@ -241,16 +246,17 @@ static void read_line(struct reading *reading, char *line)
 static void choose_message(struct reading *reading)
 {
     struct trial *trial = reading->trial;
-    int rank = reading->whose;
+    int rank = trial->whose;
     if (rank < 0 || rank >= SCN_RANKS_MAX || !reading->said[rank][0])
         rank = reading->last;
     memcpy(trial->message, reading->said[rank], sizeof trial->message);
 }
 
-static bool read_log(struct trial *trial, const char *log)
+static bool read_log(const struct trial_options *options, struct trial *trial,
+                     const char *log)
 {
     FILE *stream = fopen(log, "r");
-    struct reading reading = {.trial = trial, .whose = -1};
+    struct reading reading = {.options = options, .trial = trial};
     char line[1024];
     if (!stream)
         return false;
@@ -323,11 +329,12 @@ int trial_run(const struct trial_options *options, const char *scenario,
     double began = now();
     int code;
     memset(trial, 0, sizeof *trial);
+    trial->whose = -1;
     snprintf(file, sizeof file, "%s/run.scn", options->scratch);
     snprintf(log, sizeof log, "%s/log", options->scratch);
     snprintf(directory, sizeof directory, "%s/own", options->scratch);
     if (!write_text(file, scenario) || mkdir(directory, 0700) != 0) {
-        fprintf(stderr, "verbfault sweep: %s: %s\n", options->scratch,
+        fprintf(stderr, "verbfault: %s: %s\n", options->scratch,
                 strerror(errno));
         return CLI_ENVIRONMENT;
     }
@@ -335,9 +342,10 @@ int trial_run(const struct trial_options *options, const char *scenario,
         trace_word = strdup(trace);
     code = run_it(options, file, trace_word, log, directory);
     free(trace_word);
-    remove_all(directory);
+    if (rmdir(directory) != 0) /* mostly nothing is in it */
+        remove_all(directory);
     trial->seconds = now() - began;
-    if (code >= CLI_USAGE || !read_log(trial, log)) {
+    if (code >= CLI_USAGE || !read_log(options, trial, log)) {
         show_log(log);
         return code >= CLI_USAGE ? code : CLI_ENVIRONMENT;
     }

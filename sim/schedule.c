@@ -39,6 +39,8 @@ void sim_leave(struct sim_rank *rank)
 void sim_stop_rank(struct sim_rank *rank, enum sim_state state)
 {
     rank->state = state;
+    if (sim.live)
+        sim.live->stop(sim.live->context, state == SIM_STOPPED);
     for (;;)
         sim_leave(rank);
 }
@@ -63,12 +65,16 @@ void sim_wait_change(struct sim_rank *rank, int64_t deadline, const char *what)
 int64_t sim_now(const struct sim_rank *rank)
 {
     (void)rank;
-    return sim.now;
+    return sim.live ? sim_live_now() : sim.now;
 }
 
 void sim_sleep(struct sim_rank *rank, int64_t nanoseconds)
 {
     int64_t until = sim.now + nanoseconds;
+    if (sim.live) {
+        sim_live_sleep(nanoseconds);
+        return;
+    }
     while (sim.now < until)
         sim_wait(rank, until, "the end of a sleep");
 }
@@ -192,6 +198,10 @@ static bool advance_time(void)
 
 void sim_meet(struct sim_rank *rank)
 {
+    if (sim.live) {
+        sim.live->meet(sim.live->context);
+        return;
+    }
     rank->state = SIM_MEETING;
     sim_leave(rank);
 }

@@ -19,6 +19,7 @@
 #define SIM_STATE_H
 
 #include "sim/fiber.h"
+#include "sim/live.h"
 #include "sim/mutate.h" /* struct scn_random */
 #include "sim/run.h"
 
@@ -124,6 +125,7 @@ struct sim {
     struct scn complete; /* with defaults filled in */
     const struct sim_options *options;
     struct sim_result *result;
+    const struct sim_live *live; /* NULL: simulated */
     struct sim_socket outside[SIM_SOCKETS_MAX]; /* hostile peers and strays */
     int strays;
     const struct scn_statement *hostile[SCN_RANKS_MAX];
@@ -224,6 +226,10 @@ void sim_make_up(struct sim_result *result, const struct scn *scenario,
                  bool fixed);
 void sim_make_up_death(struct sim_result *result, const struct scn *scenario,
                        const struct sim_last_words *words, bool fixed);
+
+/* live.c: this machine's time */
+int64_t sim_live_now(void);
+void sim_live_sleep(int64_t nanoseconds);
 
 /* stack.c */
 void sim_stack(char *text, size_t room);

@@ -6,7 +6,7 @@
 #
 # usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS [PART...]
 #
-#   PART   same, faults, findings, run, programs: only these. In a virtual
+#   PART   same, faults, findings, run, replay, programs: only these. In a virtual
 #          machine without KVM each takes some minutes:
 #
 #     scripts/vm --time 900 -- env DEVICE_GID=1 sh tests/device.sh --real \
@@ -25,10 +25,11 @@ libraries=$(dirname "$verbfault")/lib
 library=$libraries/libverbfault-device.so
 mock=$libraries/libverbfault.so
 helpers=$(cd "$(dirname "$0")" && pwd)/programs
+top=$(cd "$(dirname "$0")/.." && pwd)
 passage=$programs/run_passage
 gid=${DEVICE_GID-0}
 shift 2
-parts=${*:-same faults findings run programs}
+parts=${*:-same faults findings run replay programs}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -239,10 +240,146 @@ SCENARIO
     fi
     run -- true
     want 'a program without verbs' 'note: rank 0 never called a verb'
+    VERBFAULT_REAL_LIBRARY=/nope run -- touch started
+    want 'no library' '^verbfault run: no verbs library: /nope: '
+    want 'no library' '^status 3$'
+    if [ "$(wc -l <out)" = 2 ] && [ ! -e started ]; then good; else
+        bad 'no library: one line, and nothing is started'
+    fi
+    if [ $real = no ]; then
+        printf 'ranks 1 mesh\nnodevices 0\n' >none.scn
+        "$verbfault" run --scenario none.scn -- "$verbfault" run --device -- \
+            ibv_devices >out 2>&1
+        want 'no device' 'note: this machine has no RDMA device .*: .*rdma'
+    fi
     # shellcheck disable=SC2016
     MLX_RANK=7 run -- sh -c 'echo "$MLX_RANK/$VERBFAULT_RANK"'
     want "a launcher's variables" '^\[0\] 7/0$'
 
+}
+
+# ---- verbfault replay --device -----------------------------------------------
+
+# replay ARGUMENTS...: over the mock its ranks are processes of one machine
+replay() {
+    if [ $real = yes ]; then
+        timeout 300 "$verbfault" replay --device "$@" >out 2>&1
+        echo "status $?" >>out
+    else
+        timeout 300 "$verbfault" run -n 1 --profile ideal -- sh -c \
+            '"$@" 2>&1; echo "status $?"' sh "$verbfault" replay --device \
+            "$@" 2>/dev/null | sed 's/^\[0\] //' >out
+    fi
+}
+# corpus: one of each kind of thing that a device can be made to do
+agreeing='
+init/clean-mesh-2 ready
+init/clean-ring-2 ready
+init/c6-coordinator-name ready
+init/c6-coordinator-a-b-c error in init: configuration
+init/c9-rows-3 error in init
+init/a1-send-error error in all_sum
+init/a2-completion-late ready
+init/a2-completion-twice error in all_sum
+init/a3-poll-minus-1 error in all_sum
+init/a4-peer-exits error in all_sum
+init/s1-reg_mr-null-1 error in init: register arena
+init/s2-left-over-process ready
+init/s2-second-group ready
+init/s3-missing-device-rank-0 error in init: open device
+init/s4-no-device-list error in init: device list
+init/s5-empty-name-mesh error in init
+init/s8-queue-pairs-used-up error in init: create queue pair
+init/s9-library-absent error in init: library
+init/s9-library-without-reg_mr error in init: library
+init/s12-rtr-60 error in init: queue pair to RTR
+init/s14-dealloc-pd-busy error in init: queue pair to RTR
+init/s16-alloc-fails error in init: allocate arena
+init/fallback-rtr ready
+init/fallback-no-device-list ready
+collectives/a4-peer-exits-in-all_max error in all_max
+collectives/a7-send-before-receive ready
+collectives/a11-send-to-oneself error in send
+collectives/groups-several ready
+'
+skipping='
+init/c4-garbled-byte side channel: channel
+init/c1-peer-announces-0 side channel: peer
+init/c5-stray-client side channel: stray
+init/s6-port-down devices: port=down
+init/s10-no-ipv4-gid devices: ipv4=no
+init/s4-no-device devices: nodevices
+init/c7-too-late time: late 120000
+collectives/a5-cable-goes-ring crash: post-after-unplug in post_send
+recordings/soft-roce-cjaccl-mesh recording: its answers are one device
+'
+# corpus_files TABLE: the files of a table
+corpus_files() {
+    echo "$1" | awk -v top="$top" 'NF { print top "/corpus/" $1 ".scn" }'
+}
+part_replay() {
+    # shellcheck disable=SC2046
+    replay $(corpus_files "$agreeing") $(corpus_files "$skipping")
+    cp out all
+    while read -r name outcome; do
+        [ -n "$name" ] || continue
+        grep "/$name\\.scn  cjaccl  *[a-z]" all >out
+        want "$name" ' as expected  '
+        want "$name" " ${outcome%% *}  .*${outcome#error }|  ready "
+    done <<AGREEING
+$agreeing
+AGREEING
+    while read -r name why; do
+        [ -n "$name" ] || continue
+        grep "/$name\\.scn  " all >out
+        want "$name" " skipped  .*  $why"
+    done <<SKIPPING
+$skipping
+SKIPPING
+    mv all out
+    want 'how many, and why not the others' '^9 skipped: 3 side channel, 3 dev'
+    want 'how many' '^28 runs, 0 unexpected$'
+    want 'fine' '^status 0$'
+
+    head='run init
+run all_sum float32 1024'
+    printf '%s\nexpect cjaccl error\n' "$head" >wrong.scn
+    printf 'fault 0 reg_mr 1 null ENOMEM\n%s\n' "$head" >unsaid.scn
+    printf 'fault 0 reg_mr 99 null ENOMEM\n%s\nexpect cjaccl error\n' \
+        "$head" >late.scn
+    printf 'ranks 2 mesh\n' >idle.scn
+    replay --json results wrong.scn unsaid.scn late.scn idle.scn
+    want 'what is not as expected' '^wrong.scn .* ready  *UNEXPECTED'
+    want 'and what was' '^    expected error$'
+    want 'without a word of the file: as simulated' \
+        '^unsaid.scn .* error  *as expected  error in init: register arena'
+    want 'a fault that nobody came to' '^late.scn .* ready  *not reached'
+    want 'nothing to do' '^idle.scn .* skipped .* nothing runs'
+    want 'counts' '^3 runs, 1 unexpected$'
+    want 'is told' '^status 1$'
+    cp results out
+    want 'results' '"verdict": "skipped"'
+    want 'results' '"verdict": "wrong"'
+    replay --subject sockets wrong.scn "$top/corpus/init/clean-sockets.scn"
+    want 'sockets' 'clean-sockets.scn *sockets  *ready  *as expected'
+    replay --subject legacy-2026-08-22 wrong.scn
+    want 'a model' '^verbfault replay: .*--device is for cjaccl and sockets'
+    want 'is no program' '^status 2$'
+    replay --device=no-such-device wrong.scn
+    want 'another device' '^wrong.scn .* error  *UNEXPECTED|as expected'
+    VERBFAULT_REAL_LIBRARY=/nope replay wrong.scn
+    want 'no library' '^verbfault replay: /nope: '
+    want 'no library' '^status 3$'
+    [ "$(wc -l <out)" = 2 ] || bad 'no library: one line'
+    if [ $real = no ]; then
+        printf 'ranks 1 mesh\nnodevices 0\n' >none.scn
+        "$verbfault" run --scenario none.scn -- sh -c '"$@" 2>&1
+            echo "status $?"' sh "$verbfault" replay --device wrong.scn \
+            2>/dev/null | sed 's/^\[0\] //' >out
+        want 'no device' '^verbfault replay: no active RDMA device here .*rdma'
+        want 'no device' '^status 3$'
+        [ "$(wc -l <out)" = 2 ] || bad 'no device: one line'
+    fi
 }
 
 # ---- programs that nobody here wrote -----------------------------------------
@@ -329,7 +466,7 @@ part_programs() {
 
 }
 
-for part in same faults findings run programs; do
+for part in same faults findings run replay programs; do
     ! part $part || part_$part
 done
 echo "$passed passed, $failed failed"

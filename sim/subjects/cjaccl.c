@@ -1,14 +1,17 @@
 /*
  * The subjects `cjaccl`, the fixed module, and `sockets`, the same over its
  * socket ring, which needs no device. Every hook of the configuration is in the
- * simulator's hands.
+ * simulator's hands; of a rank in a process of its own (sim/live.h) only the
+ * allocator and the library's absence are.
  */
 #include <cjaccl/cjaccl.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/live.h"
 #include "sim/subjects/subjects.h"
 
 /* ---- the library ----------------------------------------------------------
@@ -16,20 +19,21 @@
 
 static void *library_open(void *ctx, const char *name)
 {
-    (void)name;
-    return sim_library_present(ctx) ? ctx : NULL;
+    if (!sim_library_present(ctx))
+        return NULL;
+    return sim_rank_live(ctx) ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : ctx;
 }
 
 static void *library_symbol(void *ctx, void *library, const char *name)
 {
-    (void)library;
-    return sim_library_symbol(ctx, name);
+    void *simulated = sim_library_symbol(ctx, name);
+    return simulated && sim_rank_live(ctx) ? dlsym(library, name) : simulated;
 }
 
 static void library_close(void *ctx, void *library)
 {
-    (void)ctx;
-    (void)library;
+    if (sim_rank_live(ctx))
+        dlclose(library);
 }
 
 /* ---- time ------------------------------------------------------------------
@@ -212,6 +216,7 @@ static int start_over(struct sim_rank *rank, void **group,
     struct cj_net net = {rank,      net_listen,    net_accept,    net_connect,
                          net_send,  net_recv,      net_wait,      net_close,
                          net_alive, net_peer_name, net_local_name};
+    const struct sim_live *live = sim_rank_live(rank);
     struct cj_cell cells[(SCN_RANKS_MAX + 1) * (SCN_RANKS_MAX + 1)];
     struct cj_config config;
     struct cj_error error;
@@ -224,9 +229,13 @@ static int start_over(struct sim_rank *rank, void **group,
     config.cells = cells;
     config.coordinator = sim_rank_coordinator(rank);
     config.library = &library;
-    config.clock = &clock;
     config.allocator = &allocator;
-    config.net = &net;
+    if (live) {
+        config.start_timeout_ns = config.operation_timeout_ns = live->timeout;
+    } else {
+        config.clock = &clock;
+        config.net = &net;
+    }
     config.warn = warn;
     config.warn_ctx = &warnings;
     fill_settings(rank, &config, backend);
