@@ -99,6 +99,13 @@ fork 100
 acks 1
 again 3000
 MODES
+    # Later than the mock has patience for: what it says then is not said twice.
+    through "$passage" late-ack 45
+    want 'a late acknowledgement' '^1 whole$'
+    if [ "$(grep -c 'unacked-events' out)" -le $([ $real = yes ]; echo $?) ]
+    then good; else
+        bad 'a late acknowledgement is one'
+    fi
     through "$passage" by-name
     want 'a library that is opened by its name' '^success$'
     VERBFAULT_DEVICE_TRACE=named through "$passage" by-name
@@ -188,6 +195,11 @@ part_findings() {
         want "$mistake" "finding: r0: $title in "
         want "$mistake ends it" 'status 99'
     done
+    # The mock's threads might acknowledge; a real library has none.
+    if [ $real = yes ]; then
+        beneath env LD_PRELOAD="$library" timeout 5 "$passage" no-ack
+        want 'no acknowledgement, for ever' 'finding: r0: unacked-events in dest'
+    fi
     through "$passage" freed-mr
     want 'a freed handle is not passed on' '^freed-mr: Invalid argument$'
 

@@ -1,16 +1,7 @@
 #include "device/quick.h"
 
 #include "device/device.h"
-
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define ALONE __libc_single_threaded
-#endif
-#endif
-#ifndef ALONE
-#define ALONE false
-#endif
+#include "front/alone.h"
 
 /* The world, locked if that is needed; NULL: not here. */
 static inline struct vf_world *enter(bool *locked)
@@ -20,7 +11,7 @@ static inline struct vf_world *enter(bool *locked)
 
     if (!world || world->hooks.trace || world->hooks.record || real_depth > 0)
         return NULL;
-    *locked = !ALONE;
+    *locked = !VF_ALONE;
     if (*locked)
         vf_world_lock(world);
     return world;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "front/alone.h"
 #include "front/detail.h"
 #include "front/sanitize.h"
 #include "front/transition.h"
@@ -243,11 +244,21 @@ static void wait_for_acks(struct vf_call *call)
         }
 }
 
+/* A real library waits by itself, for as long as it takes. That it waits for
+ * ever is certain only where nobody else is there to acknowledge. */
+static bool is_the_library_s(const struct vf_call *call)
+{
+    return call->provider->meet && !VF_ALONE;
+}
+
 void vf_contract_acked(struct vf_call *call)
 {
     const struct vf_object *object = call->object;
 
-    wait_for_acks(call);
+    if (is_the_library_s(call))
+        return;
+    if (!call->provider->meet)
+        wait_for_acks(call);
     if (!call->answered && unacked(object) > 0)
         vf_contract_finding(call, false, "unacked-events",
                             "%u events of %s %u were got and not acknowledged",

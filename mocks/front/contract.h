@@ -55,7 +55,9 @@ void vf_contract_not_null(struct vf_call *call, const void *pointer,
                           const char *what);
 
 /* unacked-events: rdma-core would wait for ever for the acknowledgement of
- * events that were handed out for what the call releases. */
+ * events that were handed out for what the call releases. Over a real library
+ * it is found only in a process without other threads, which might still
+ * acknowledge. */
 void vf_contract_acked(struct vf_call *call);
 
 /* A work request, as all queues see it. */

@@ -7,6 +7,8 @@
  *   threads           four threads, each COUNT messages between its own pair
  *   acks              a thread has an event in hand while another destroys its
  *                     queue
+ *   late-ack          the same, COUNT tenths of a second later
+ *   no-ack            nobody acknowledges it: the program waits for ever
  *   fork              COUNT messages, in a child, too, and again
  *   by-name           the library is opened by its name, not linked
  *   again             COUNT regions, domains and queues made and released
@@ -286,6 +288,7 @@ static int talk_on_threads(unsigned count)
 }
 
 static atomic_bool destroying;
+static unsigned late; /* tenths of a second */
 
 /* The library waits in destroy_cq until the event is acknowledged. Most times
  * it does so by then; it is right if not. */
@@ -295,11 +298,12 @@ static void *acknowledge(void *cq)
         sched_yield();
     for (int i = 0; i < 100; i++)
         sched_yield();
+    usleep(late * 100000);
     ibv_ack_cq_events(cq, 1);
     return NULL;
 }
 
-static int destroy_with_event(void)
+static int destroy_with_event(bool acknowledged)
 {
     struct pair *pair = open_pair(false, 1);
     struct ibv_cq *cq;
@@ -311,11 +315,12 @@ static int destroy_with_event(void)
     if (send_one(pair, 0) != 0 ||
         ibv_get_cq_event(pair->endpoint.channel, &cq, &context) != 0)
         return failed("get_cq_event", errno);
-    if (pthread_create(&thread, NULL, acknowledge, cq) != 0)
+    if (acknowledged && pthread_create(&thread, NULL, acknowledge, cq) != 0)
         give_up("pthread_create");
     destroying = true;
     close_pair(pair);
-    pthread_join(thread, NULL);
+    if (acknowledged)
+        pthread_join(thread, NULL);
     printf("1 whole\n");
     return 0;
 }
@@ -498,8 +503,12 @@ int main(int argc, char **argv)
         return talk_alone(mode[1] == 'x', mode[1] == 'v', count);
     if (strcmp(mode, "threads") == 0)
         return talk_on_threads(count);
-    if (strcmp(mode, "acks") == 0)
-        return destroy_with_event();
+    if (strcmp(mode, "late-ack") == 0)
+        late = count;
+    if (strcmp(mode, "acks") == 0 || late > 0)
+        return destroy_with_event(true);
+    if (strcmp(mode, "no-ack") == 0)
+        return destroy_with_event(false);
     if (strcmp(mode, "fork") == 0)
         return talk_in_child(count);
     if (strcmp(mode, "by-name") == 0)
