@@ -19,16 +19,6 @@
 _Atomic(struct vf_world *) vf_installed_world;
 static _Thread_local int thread_machine;
 
-static void start_mutex(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(mutex, &attr);
-    pthread_mutexattr_destroy(&attr);
-}
-
 /* Mapped, not allocated: a world is large, and most of it is never touched. */
 struct vf_world *vf_world_create_over(const struct vf_provider_ops *provider)
 {
@@ -48,7 +38,6 @@ struct vf_world *vf_world_create_over(const struct vf_provider_ops *provider)
         munmap(world, sizeof(*world));
         return NULL;
     }
-    start_mutex(&world->mutex);
     return world;
 }
 
@@ -60,7 +49,6 @@ void vf_world_destroy(struct vf_world *world)
         vf_world_install(NULL);
     world->provider->stop(world);
     vf_registry_stop(&world->registry);
-    pthread_mutex_destroy(&world->mutex);
     munmap(world, sizeof(*world));
 }
 

@@ -5,9 +5,9 @@
 #ifndef VF_FRONT_WORLD_PRIVATE_H
 #define VF_FRONT_WORLD_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "front/latch.h"
 #include "front/registry.h"
 #include "front/trace.h"
 #include "verbfault/world.h"
@@ -85,7 +85,7 @@ struct vf_world {
     struct vf_delayed *delayed; /* the next one due first */
     struct vf_call *running;    /* whose record is the newest */
     int machine_count;
-    pthread_mutex_t mutex; /* taken only when hooks.threads */
+    struct vf_latch latch; /* taken only when hooks.threads */
     struct vf_machine machines[VF_MACHINE_MAX];
 };
 
@@ -93,13 +93,13 @@ struct vf_world {
 static inline void vf_world_lock(struct vf_world *world)
 {
     if (world->hooks.threads)
-        pthread_mutex_lock(&world->mutex);
+        vf_latch_take(&world->latch);
 }
 
 static inline void vf_world_unlock(struct vf_world *world)
 {
     if (world->hooks.threads)
-        pthread_mutex_unlock(&world->mutex);
+        vf_latch_open(&world->latch);
 }
 
 /* Polls are the provider's own again: vf_world_pace. */

@@ -313,7 +313,7 @@ static bool lock_in_time(struct vf_world *world)
 {
     int64_t end = vf_os_now() + PATIENCE;
 
-    while (pthread_mutex_trylock(&world->mutex) != 0) {
+    while (!vf_latch_try(&world->latch, vf_latch_self())) {
         if (vf_os_now() > end)
             return false;
         sched_yield();
