@@ -7,33 +7,11 @@
 #endif
 
 #include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cjaccl/src/verbs_table.h"
 #include "cli/doctor.h"
-
-static const struct {
-    const char *name;
-    size_t offset; /* of its pointer in struct cj_verbs */
-    bool optional;
-} entries[] = {
-#define ENTRY(verb, optional)                                                  \
-    {                                                                          \
-        "ibv_" #verb, offsetof(struct cj_verbs, verb), optional                \
-    }
-    ENTRY(get_device_list, false), ENTRY(free_device_list, false),
-    ENTRY(get_device_name, false), ENTRY(open_device, false),
-    ENTRY(close_device, false),    ENTRY(query_device, true),
-    ENTRY(query_port, false),      ENTRY(query_gid, false),
-    ENTRY(alloc_pd, false),        ENTRY(dealloc_pd, false),
-    ENTRY(reg_mr, false),          ENTRY(dereg_mr, false),
-    ENTRY(create_cq, false),       ENTRY(destroy_cq, false),
-    ENTRY(create_qp, false),       ENTRY(modify_qp, false),
-    ENTRY(query_qp, true),         ENTRY(destroy_qp, false),
-};
-#define ENTRIES (sizeof entries / sizeof entries[0])
 
 #ifdef __APPLE__
 #define INSTALL_IT                                                             \
@@ -44,33 +22,35 @@ static const struct {
     "ibverbs-providers), and look at LD_LIBRARY_PATH"
 #endif
 
-/* Looks up all; writes the names of those that are missing. */
-static int look_up(struct doctor *doctor, char *missing, size_t room)
+static void *symbol_of(void *ctx, void *library, const char *name)
 {
+    (void)ctx;
+    return dlsym(library, name);
+}
+
+/* Looks up all; writes the names of those that are missing. */
+static int look_up(struct doctor *doctor, char *text, size_t room)
+{
+    const struct cj_library library = {.symbol = symbol_of};
+    const char *missing[CJI_VERBS];
+    int count =
+        cji_verbs_find(&doctor->verbs, &library, doctor->library, missing);
     size_t used = 0;
-    int count = 0;
-    missing[0] = '\0';
-    for (size_t i = 0; i < ENTRIES; i++) {
-        void *symbol = dlsym(doctor->library, entries[i].name);
-        /* ISO C has no cast from an object's pointer to a function's. */
-        memcpy((char *)&doctor->verbs + entries[i].offset, &symbol,
-               sizeof symbol);
-        if (symbol || entries[i].optional)
-            continue;
-        if (used < room)
-            used += (size_t)snprintf(missing + used, room - used, "%s%s",
-                                     count > 0 ? ", " : "", entries[i].name);
-        count++;
-    }
+    text[0] = '\0';
+    for (int i = 0; i < count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s",
+                                 i > 0 ? ", " : "", missing[i]);
     return count;
 }
 
 /* The file that the library was loaded from. */
 static const char *path_of(const struct doctor *doctor)
 {
+    static const char *const some[] = {"ibv_get_device_list",
+                                       "ibv_get_device_name"};
     Dl_info info;
-    for (size_t i = 0; i < ENTRIES; i++) {
-        void *symbol = dlsym(doctor->library, entries[i].name);
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        void *symbol = dlsym(doctor->library, some[i]);
         if (symbol && dladdr(symbol, &info) != 0 && info.dli_fname)
             return info.dli_fname;
     }
@@ -105,8 +85,8 @@ bool doctor_open_library(struct doctor *doctor)
         return no_library(doctor);
     }
     doctor_say(doctor, DOCTOR_OK, "library", NULL, NULL,
-               "%s is %s, with all %zu symbols", CJI_LIBRARY_NAME,
-               path_of(doctor), ENTRIES);
+               "%s is %s, with all %d symbols", CJI_LIBRARY_NAME,
+               path_of(doctor), CJI_VERBS);
     return true;
 }
 

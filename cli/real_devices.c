@@ -9,17 +9,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cjaccl/src/verbs_table.h"
 #include "cli/cli.h"
-
-#undef ibv_query_port
-#undef ibv_get_device_list
 
 #ifdef __APPLE__
 #define USUAL "/usr/lib/librdma.dylib"
@@ -33,35 +30,10 @@ const char *const real_devices_advice =
     "netdev INTERFACE; verbfault doctor says more";
 #endif
 
-/* The functions that it takes; a function's address is no object's. */
-struct functions {
-    struct ibv_device **(*list)(int *count);
-    void (*free_list)(struct ibv_device **list);
-    const char *(*name)(struct ibv_device *device);
-    struct ibv_context *(*open)(struct ibv_device *device);
-    int (*close)(struct ibv_context *context);
-    int (*port)(struct ibv_context *context, uint8_t port,
-                struct ibv_port_attr *attr);
-};
-
-static bool find(void *library, const char *name, void *function, size_t size)
+static void *symbol_of(void *ctx, void *library, const char *name)
 {
-    void *found = dlsym(library, name);
-    memcpy(function, &found, size);
-    return found != NULL;
-}
-
-#define FIND(library, name, functions, member)                                 \
-    find(library, name, &(functions)->member, sizeof(functions)->member)
-
-static bool find_all(void *library, struct functions *functions)
-{
-    return FIND(library, "ibv_get_device_list", functions, list) &&
-           FIND(library, "ibv_free_device_list", functions, free_list) &&
-           FIND(library, "ibv_get_device_name", functions, name) &&
-           FIND(library, "ibv_open_device", functions, open) &&
-           FIND(library, "ibv_close_device", functions, close) &&
-           FIND(library, "ibv_query_port", functions, port);
+    (void)ctx;
+    return dlsym(library, name);
 }
 
 static void no_library(struct real_devices *devices, const char *name,
@@ -72,17 +44,16 @@ static void no_library(struct real_devices *devices, const char *name,
              why ? why : "cannot be loaded");
 }
 
-static bool is_active(const struct functions *functions,
-                      struct ibv_device *device)
+static bool is_active(const struct cj_verbs *verbs, struct ibv_device *device)
 {
-    struct ibv_context *context = functions->open(device);
+    struct ibv_context *context = verbs->open_device(device);
     struct ibv_port_attr port;
     bool active;
     memset(&port, 0, sizeof port);
-    active = context && functions->port(context, 1, &port) == 0 &&
+    active = context && verbs->query_port(context, 1, &port) == 0 &&
              port.state == IBV_PORT_ACTIVE;
     if (context)
-        functions->close(context);
+        verbs->close_device(context);
     return active;
 }
 
@@ -91,14 +62,19 @@ static void look(struct real_devices *devices)
     const char *named = getenv("VERBFAULT_REAL_LIBRARY");
     const char *name = named ? named : USUAL;
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    struct functions functions;
+    const struct cj_library loader = {.symbol = symbol_of};
+    const char *missing[CJI_VERBS];
+    struct cj_verbs verbs;
     struct ibv_device **list;
-    if (!library || !find_all(library, &functions)) {
-        no_library(devices, name,
-                   library ? "it lacks functions of libibverbs" : dlerror());
+    if (!library) {
+        no_library(devices, name, dlerror());
         return;
     }
-    list = functions.list(&devices->count);
+    if (cji_verbs_find(&verbs, &loader, library, missing) > 0) {
+        no_library(devices, name, "it lacks functions of libibverbs");
+        return;
+    }
+    list = verbs.get_device_list(&devices->count);
     if (!list) {
         devices->count = 0;
         snprintf(devices->why, sizeof devices->why, "no list of devices: %s",
@@ -106,10 +82,10 @@ static void look(struct real_devices *devices)
         return;
     }
     for (int i = 0; i < devices->count && !devices->active[0]; i++)
-        if (is_active(&functions, list[i]))
+        if (is_active(&verbs, list[i]))
             snprintf(devices->active, sizeof devices->active, "%s",
-                     functions.name(list[i]));
-    functions.free_list(list);
+                     verbs.get_device_name(list[i]));
+    verbs.free_device_list(list);
 }
 
 /* The whole answer, or none. */

@@ -28,9 +28,28 @@ static const struct entry entries[] = {
     ENTRY(query_qp, true),         ENTRY(destroy_qp, false),
 };
 
+_Static_assert(sizeof entries / sizeof *entries == CJI_VERBS, "all of them");
+
+int cji_verbs_find(struct cj_verbs *verbs, const struct cj_library *library,
+                   void *handle, const char *missing[CJI_VERBS])
+{
+    int count = 0;
+
+    for (size_t i = 0; i < CJI_VERBS; i++) {
+        void *symbol = library->symbol(library->ctx, handle, entries[i].name);
+
+        if (symbol == NULL && !entries[i].optional)
+            missing[count++] = entries[i].name;
+        /* ISO C has no cast from an object's pointer to a function's. */
+        memcpy((char *)verbs + entries[i].offset, &symbol, sizeof symbol);
+    }
+    return count;
+}
+
 int cji_verbs_load(struct cj_group *group)
 {
     const struct cj_library *library = &group->library;
+    const char *missing[CJI_VERBS];
 
     group->step = CJ_STEP_LIBRARY;
     group->library_handle = library->open(library->ctx, CJI_LIBRARY_NAME);
@@ -40,18 +59,11 @@ int cji_verbs_load(struct cj_group *group)
                         "has no RDMA support installed (Linux: package "
                         "libibverbs1; macOS: 26.2 or later)",
                         CJI_LIBRARY_NAME);
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        void *symbol = library->symbol(library->ctx, group->library_handle,
-                                       entries[i].name);
-
-        if (symbol == NULL && !entries[i].optional)
-            return cji_fail(group, CJ_NO_LIBRARY, cji_about_none(0),
-                            "the verbs library %s lacks the symbol %s: it is "
-                            "too old, or another library of the same name",
-                            CJI_LIBRARY_NAME, entries[i].name);
-        /* ISO C has no cast from an object's pointer to a function's. */
-        memcpy((char *)&group->verbs + entries[i].offset, &symbol,
-               sizeof symbol);
-    }
+    if (cji_verbs_find(&group->verbs, library, group->library_handle, missing) >
+        0)
+        return cji_fail(group, CJ_NO_LIBRARY, cji_about_none(0),
+                        "the verbs library %s lacks the symbol %s: it is "
+                        "too old, or another library of the same name",
+                        CJI_LIBRARY_NAME, missing[0]);
     return CJ_OK;
 }
