@@ -320,6 +320,62 @@ scene thunderbolt 'rdma_en2 used_mr=64'
 expect 'S2, a group holds them' 1 \
     '^FAIL regions rdma_en2: 36 could .* 100, so others seem to hold 64; it cr'
 
+for right in EPERM EACCES; do
+    scene rxe rdma_en2 "fault 0 reg_mr 1+ null $right"
+    expect "no right to lock memory: $right" 1 \
+        "^FAIL regions rdma_en2: 0 could .*$right .* this user may not lock mem"
+done
+
+# S15: a start-up that failed keeps what it had built, in a process that goes on.
+# half NAME FILE CODE PATTERN: of a doctor that came meanwhile (1) or later (2)
+scene thunderbolt rdma_en2
+# shellcheck disable=SC2016
+"$verbfault" run --scenario scene.scn -- sh -c '
+    unset JACCL_RANK MLX_RANK JACCL_IBV_DEVICES MLX_IBV_DEVICES
+    mkfifo held
+    "$1" <held >built &
+    exec 9>held
+    shift
+    tries=0
+    until [ -s built ] || [ $tries = 1000 ]; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+    "$@" >doc.1 2>err
+    echo $? >code.1
+    exec 9>&-
+    wait
+    "$@" >doc.2 2>err
+    echo $? >code.2' sh "$programs/run_doctor_half" "$verbfault" doctor \
+    >out 2>&1
+half() {
+    if [ "$(cat "code.$2")" = "$3" ] && grep -qE "$4" "doc.$2"; then
+        good
+    else
+        bad "$1: exit $(cat "code.$2") (want $3), want /$4/ in:" "doc.$2" out
+    fi
+}
+half 'S15, regions are missing' 1 1 \
+    '^FAIL regions rdma_en2: 60 could .* so others seem to hold 40; it crashes'
+half 'S15, and queue pairs' 1 1 \
+    '^ok   queue pairs rdma_en2: 4, until .* so others seem to hold 6$'
+half 'S15, until that process ends' 2 0 '^ok   regions rdma_en2: 100, until '
+half 'S15, until that process ends' 2 0 '^ok   queue pairs rdma_en2: 10, until '
+
+# S16: no memory for what is to be registered.
+# no_memory BYTES PATTERN
+no_memory() {
+    scene rxe rdma_en2
+    (
+        export DOCTOR_NO_MEMORY="$1" \
+            LD_PRELOAD="$programs/doctor/doctor_no_memory.so"
+        examine
+    )
+    judge "S16, no memory for $1 bytes" 1 "$2"
+}
+no_memory 524288 '^FAIL regions rdma_en2: no memory for a buffer of 512 KiB: en'
+no_memory 8192 '^FAIL message rdma_en2: no memory for a message: '
+
 # ---- queue pairs -----------------------------------------------------------
 
 for step in '1 INIT' '2 INIT' '5 RTS' '6 RTS'; do
