@@ -34,10 +34,10 @@
  * of a subject that keeps its promises holds in every order, and processes take
  * their own. After a run the faults are not lifted to start again.
  *
- * Faults that no rank came to: the n-th open of a device, when all cells name
- * one device, or the n-th poll of a process that polled less. Such a run says
- * so
- * ("not reached"), and only what breaks a promise counts against it.
+ * A run says "not reached" where the simulator comes to a fault and no rank did
+ * here: the n-th open of a device, when all cells name one device, or the n-th
+ * poll of a process that polled less. Then only what breaks a promise counts
+ * against it.
  *
  * A leak that the plan caused is excused where the rank says that something
  * went wrong, as in the simulator.
