@@ -1,0 +1,39 @@
+# perftest's full size sweep, alone and through the passage: the same sizes, as many
+# messages of each, no completion lost (it would not come to its end), no finding.
+# What the passage costs is told as a ratio, the geometric mean over all sizes: of
+# bandwidths, and of latencies. In an emulated machine that is mostly the kernel's
+# time.
+
+# rows LOG: size, messages, and the column that counts, of each size
+rows() {
+    sed 's/^\[0\] //' "$1" | awk -v column="$2" '
+        /^ *[0-9]+ +[0-9]+ +[0-9.]+ / && NF >= 5 { print $1, $2, $column }'
+}
+# all_sizes NAME COLUMN PROGRAM [OPTION...]
+all_sizes() {
+    all=$1 column=$2
+    shift 2
+    wanted "sizes-$all" || return 0
+    pair "sizes-$all-alone" "$@" -d rxe0 -x 1 -a -n 10 -F
+    pair "sizes-$all-passed" "$build/verbfault" run --device -n 1 -- "$@" \
+        -d rxe0 -x 1 -a -n 10 -F
+    rows "$scratch/sizes-$all-alone.log" "$column" >"$scratch/alone"
+    rows "$scratch/sizes-$all-passed.log" "$column" >"$scratch/passed"
+    paste -d ' ' "$scratch/alone" "$scratch/passed" | awk '
+        $1 != $4 || $2 != $5 { bad = 1 }
+        $3 > 0 && $6 > 0 { sum += log($6 / $3); count++ }
+        END {
+            printf "    %d sizes, with the passage %.2f times\n", NR,
+                count ? exp(sum / count) : 0
+            exit bad || NR < 20
+        }' >"$scratch/sizes-$all.log"
+    same=$?
+    ! grep -hE 'finding|crash:|leak' "$scratch/sizes-$all-passed".* \
+        >>"$scratch/sizes-$all.log" || same=1
+    verdict "sizes-$all" $same
+    [ $same != 0 ] || cat "$scratch/sizes-$all.log"
+}
+all_sizes send-bw 4 ib_send_bw
+all_sizes write-bw 4 ib_write_bw
+all_sizes read-bw 4 ib_read_bw
+all_sizes send-lat 6 ib_send_lat
