@@ -357,7 +357,7 @@ SKIPPING
 run all_sum float32 1024'
     printf '%s\nexpect cjaccl error\n' "$head" >wrong.scn
     printf 'fault 0 reg_mr 1 null ENOMEM\n%s\n' "$head" >unsaid.scn
-    printf 'fault 0 reg_mr 99 null ENOMEM\n%s\nexpect cjaccl error\n' \
+    printf 'fault 0 open_device 2 null EIO\nranks 3 mesh\n%s\nexpect cjaccl error\n' \
         "$head" >late.scn
     printf 'ranks 2 mesh\n' >idle.scn
     replay --json results wrong.scn unsaid.scn late.scn idle.scn
