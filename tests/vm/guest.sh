@@ -66,16 +66,16 @@ until_listening() {
     done
 }
 # pair NAME COMMAND...: as a server, and as a client of that, over 10.77.0.1;
-# both end with 0. COMMAND gets a port of its own by -p.
+# both end with 0, in $patience seconds (60). COMMAND gets a port of its own by -p.
 pair() {
     name=$1
     shift
     wanted "$name" || return 0
     port=$((port + 1))
-    timeout 60 "$@" -p $port >"$scratch/$name.server" 2>&1 &
+    timeout "${patience-60}" "$@" -p $port >"$scratch/$name.server" 2>&1 &
     server=$!
     until_listening $port
-    timeout 60 "$@" -p $port 10.77.0.1 >"$scratch/$name.log" 2>&1
+    timeout "${patience-60}" "$@" -p $port 10.77.0.1 >"$scratch/$name.log" 2>&1
     ended=$?
     if ! wait $server; then
         [ $ended != 0 ] || ended=1
