@@ -221,7 +221,7 @@ static int replay_on_device(struct replay *replay, const struct cli_file *file,
     }
     code =
         replay_device_run(&replay->device, &file->scenario, subject, &result);
-    if (code != CLI_FINE)
+    if (code != CLI_FINE || cli_interrupted())
         return code;
     expect_as_simulated(replay, &simulated);
     conclude(replay, file, subject, expected ? expected : &simulated, &result);

@@ -11,8 +11,9 @@
  *
  * All ranks share one device, the first whose port is active: what leaves a
  * device comes back to it, while two devices of one machine need not reach each
- * other. Subjects are cjaccl and sockets; the models know the simulator's host
- * only.
+ * other. (A Thunderbolt device has no way to itself: there only what ends
+ * before RTR is as expected.) Subjects are cjaccl and sockets; the models know
+ * the simulator's host only.
  *
  * **What a device refused.** The simulator runs the scenario first. A call that
  * the mock device refused by itself (a limit, what another process holds, a
