@@ -43,8 +43,10 @@ static inline bool vf_latch_try(struct vf_latch *latch, uintptr_t self)
                                                 memory_order_acquire,
                                                 memory_order_relaxed))
         return true;
-    latch->depth += open == self;
-    return open == self;
+    if (open != self)
+        return false; /* the depth is the other's */
+    latch->depth++;
+    return true;
 }
 
 static inline void vf_latch_take(struct vf_latch *latch)
