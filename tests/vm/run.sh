@@ -11,7 +11,7 @@
 # one failed, 3 if there can be no machine here, with one line why.
 # VM_RESULTS=DIRECTORY keeps what the two devices answered: real, mock, compared.
 # VM_TIME=SECONDS is what all of it may take in the machine (600): the limit is
-# there for what hangs. It takes some two minutes of processor time.
+# there for what hangs. It takes some four minutes of processor time.
 set -u
 case ${1-} in
 '' | -*)
