@@ -70,7 +70,9 @@ int sweep_preset_add(struct sweep_campaign *campaign, const char *preset,
                      const struct sweep_plan *plan);
 /* The embedded scenario. */
 const char *sweep_default_text(void);
-/* Clean runs, and points: CLI_FINE, or another code after a line. */
+/* Clean runs, and points: CLI_FINE, or another code after a line. What was
+ * asked for and chooses nothing is told; a rank that does not exist, or nothing
+ * at all, is CLI_USAGE. */
 int sweep_campaign_prepare(struct sweep_campaign *campaign);
 void sweep_campaign_free(struct sweep_campaign *campaign);
 
@@ -82,6 +84,14 @@ bool sweep_parse_ranks(const char *list, struct sweep_plan *plan,
                        const char **wrong);
 void sweep_print_verbs(const struct sweep_plan *plan, char *list, size_t room);
 void sweep_print_ranks(const struct sweep_plan *plan, char *list, size_t room);
+int sweep_ranks_of(const struct scn *scenario);
+/* CLI_FINE, or CLI_USAGE after a line: the plan names a rank, and there are
+ * only so many. */
+int sweep_check_ranks(const struct sweep_plan *plan, int ranks);
+/* A line of the verbs that were named, and of which nothing was found: of
+ * `found` verbs, channel and setup are read. */
+void sweep_tell_unused(const struct sweep_plan *asked,
+                       const struct sweep_plan *found);
 
 /* ---- sweep_state.c: what is known */
 

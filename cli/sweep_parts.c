@@ -162,19 +162,80 @@ static int prepare_part(struct sweep_part *part)
     return CLI_FINE;
 }
 
+/* Every rank that was asked for, of any of the scenarios. */
+static int check_ranks(const struct sweep_campaign *campaign)
+{
+    int most = 0;
+    for (int i = 0; i < campaign->count; i++) {
+        int ranks = sweep_ranks_of(&campaign->parts[i]->scenario);
+        most = ranks > most ? ranks : most;
+    }
+    for (int i = 0; i < campaign->count; i++) {
+        int code = sweep_check_ranks(&campaign->parts[i]->plan, most);
+        if (code != CLI_FINE)
+            return code;
+    }
+    return CLI_FINE;
+}
+
+/* A bit for each verb that some part has a point of, and the two words that are
+ * none. */
+static void find_points(const struct sweep_campaign *campaign,
+                        struct sweep_plan *found)
+{
+    memset(found, 0, sizeof *found);
+    for (int i = 0; i < campaign->count; i++)
+        for (int k = 0; k < campaign->parts[i]->sweep.count; k++) {
+            const struct sweep_point *point =
+                &campaign->parts[i]->sweep.groups[k].point;
+            if (point->kind == SWEEP_CALL)
+                found->verbs |= (uint64_t)1 << point->verb;
+            found->channel = found->channel || point->kind == SWEEP_CHANNEL;
+            found->setup = found->setup || point->kind == SWEEP_SETUP;
+        }
+}
+
+/* What was asked for and chooses nothing is told. */
+static void tell_idle(const struct sweep_campaign *campaign)
+{
+    struct sweep_plan found;
+    int points = 0;
+    for (int i = 0; i < campaign->count; i++) {
+        const struct sweep_part *part = campaign->parts[i];
+        for (int k = 0; k < part->sweep.count; k++)
+            points += sweep_in_shard(k, campaign->shard, campaign->shards);
+        if (part->sweep.count == 0)
+            fprintf(stderr,
+                    "%s: %s: nothing of what was asked for can go wrong in "
+                    "it\n",
+                    part->name, part->plan.subject->name);
+    }
+    find_points(campaign, &found);
+    sweep_tell_unused(&campaign->parts[0]->plan, &found);
+    if (points == 0)
+        fprintf(stderr,
+                "verbfault sweep: --shard %d/%d: there are fewer points than "
+                "shards, and this one has none\n",
+                campaign->shard + 1, campaign->shards);
+}
+
 int sweep_campaign_prepare(struct sweep_campaign *campaign)
 {
-    int code = CLI_FINE, points = 0;
-    for (int i = 0; i < campaign->count && code == CLI_FINE; i++)
+    int code = check_ranks(campaign);
+    bool any = false;
+    for (int i = 0; i < campaign->count && code == CLI_FINE; i++) {
         code = prepare_part(campaign->parts[i]);
-    for (int i = 0; i < campaign->count; i++)
-        points += campaign->parts[i]->sweep.count;
+        any = any || campaign->parts[i]->sweep.count > 0;
+    }
+    if (code != CLI_FINE)
+        return code;
     /* A gate that tests nothing must not be green. */
-    if (code == CLI_FINE && points == 0)
+    if (!any)
         return cli_usage("sweep", "there is nothing that can go wrong: the "
                                   "scenarios run nothing, or nothing of what "
                                   "was asked for");
-    return code;
+    tell_idle(campaign);
+    return CLI_FINE;
 }
 
 void sweep_campaign_free(struct sweep_campaign *campaign)
@@ -280,4 +341,42 @@ void sweep_print_ranks(const struct sweep_plan *plan, char *list, size_t room)
         if (plan->ranks >> rank & 1)
             append(list, room, digit);
     }
+}
+
+/* ---- what they choose ---------------------------------------------------- */
+
+int sweep_ranks_of(const struct scn *scenario)
+{
+    enum scn_topology topology;
+    int ranks, wires;
+    scn_topology(scenario, &ranks, &topology, &wires);
+    return ranks;
+}
+
+int sweep_check_ranks(const struct sweep_plan *plan, int ranks)
+{
+    if (plan->ranks == (1u << SCN_RANKS_MAX) - 1)
+        return CLI_FINE;
+    for (int rank = ranks; rank < SCN_RANKS_MAX; rank++)
+        if (plan->ranks >> rank & 1)
+            return cli_usage("sweep",
+                             "--ranks: there is no rank %d: %d rank%s, from 0 "
+                             "on",
+                             rank, ranks, ranks == 1 ? "" : "s");
+    return CLI_FINE;
+}
+
+void sweep_tell_unused(const struct sweep_plan *asked,
+                       const struct sweep_plan *found)
+{
+    struct sweep_plan unused = *asked;
+    char list[SWEEP_LIST_MAX];
+    if (asked->verbs == ((uint64_t)1 << VF_VERB_COUNT) - 1)
+        return;
+    unused.verbs &= ~found->verbs;
+    unused.channel = asked->channel && !found->channel;
+    unused.setup = asked->setup && !found->setup;
+    sweep_print_verbs(&unused, list, sizeof list);
+    if (list[0])
+        fprintf(stderr, "verbfault sweep: --verbs: no point of %s\n", list);
 }

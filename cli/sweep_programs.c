@@ -197,14 +197,6 @@ static int parse(struct sweep_programs *programs, int argc, char **argv)
 
 /* ---- the scenario -------------------------------------------------------- */
 
-static int ranks_of(const struct scn *scenario)
-{
-    enum scn_topology topology;
-    int ranks, wires;
-    scn_topology(scenario, &ranks, &topology, &wires);
-    return ranks;
-}
-
 static int make_base(struct sweep_programs *programs)
 {
     static struct cli_file file;
@@ -227,7 +219,7 @@ static int make_base(struct sweep_programs *programs)
         }
         cli_unload(&file);
         if (programs->trial.ranks == 0)
-            programs->trial.ranks = ranks_of(&programs->base);
+            programs->trial.ranks = sweep_ranks_of(&programs->base);
         return code;
     }
     if (programs->trial.ranks == 0)
@@ -308,6 +300,19 @@ static int run_all(struct sweep_programs *programs)
     return CLI_FINE;
 }
 
+/* Verbs that were asked for and that no chosen rank called. */
+static void tell_unused(const struct sweep_programs *programs)
+{
+    struct sweep_plan found;
+    memset(&found, 0, sizeof found);
+    for (int rank = 0; rank < SCN_RANKS_MAX; rank++)
+        for (int verb = 0; verb < VF_VERB_COUNT; verb++)
+            if (programs->plan.ranks >> rank & 1 &&
+                programs->counts[rank][verb] > 0 && verb != VF_VERB_alloc)
+                found.verbs |= (uint64_t)1 << verb;
+    sweep_tell_unused(&programs->plan, &found);
+}
+
 /* The clean run, which tells what there is. */
 static int run_clean(struct sweep_programs *programs)
 {
@@ -340,6 +345,8 @@ static int run_clean(struct sweep_programs *programs)
         return cli_usage("sweep", "there is no call to fail: the command makes "
                                   "no verbs call, or none of those that were "
                                   "asked for");
+    if (code == CLI_FINE)
+        tell_unused(programs);
     return code;
 }
 
@@ -472,6 +479,13 @@ static int sweep_it(struct sweep_programs *programs)
     if (code != CLI_FINE)
         return code;
     programs->runs_wanted = sweep_calls_count(programs);
+    if (programs->runs_wanted == 0)
+        return cli_usage("sweep", "there is nothing to run: %s",
+                         programs->ends ? "none of these calls can go wrong "
+                                          "in the way that was asked for"
+                                        : "without --ends these calls cannot "
+                                          "go wrong in the way that was asked "
+                                          "for");
     fprintf(stderr, "%d points, %d runs\n", programs->point_count,
             programs->runs_wanted);
     code = run_all(programs);
@@ -493,6 +507,8 @@ int cli_sweep_programs(int argc, char **argv)
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
     code = make_base(&programs);
+    if (code == CLI_FINE)
+        code = sweep_check_ranks(&programs.plan, programs.trial.ranks);
     if (code == CLI_FINE)
         code = open_scratch(&programs);
     if (code != CLI_FINE)

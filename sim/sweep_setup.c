@@ -265,6 +265,7 @@ int sweep_setups(const struct sweep_plan *plan, const struct sim_watch *watch,
                  struct sweep_fault **setups)
 {
     static struct list list;
+    bool any = false;
     list.faults = NULL;
     list.count = list.room = 0;
     list.full = false;
@@ -275,13 +276,15 @@ int sweep_setups(const struct sweep_plan *plan, const struct sim_watch *watch,
     for (int rank = 0; rank < watch->ranks; rank++) {
         if (!(plan->ranks >> rank & 1))
             continue;
+        any = true;
         put_library(&list, watch, rank);
         put_devices(&list, plan->scenario, rank);
         put_file(&list, rank);
         put_diagonal(&list, rank);
         put_peers(&list, rank, watch->ranks);
     }
-    put(&list, SCN_STRAY, 0);
+    if (any) /* it is told of rank 0, and comes to whoever listens */
+        put(&list, SCN_STRAY, 0);
     keep_possible(&list, plan->scenario);
     *setups = list.faults;
     return list.full ? -1 : list.count;

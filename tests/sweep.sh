@@ -56,6 +56,24 @@ expect 'a bad scenario' 2 '^bad.scn:1:5: ' "$verbfault" sweep bad.scn
 expect 'no such verb' 2 'no such word: "regmr"' \
     "$verbfault" sweep --verbs reg_mr,regmr
 expect 'no such rank' 2 'no such word: "9"' "$verbfault" sweep --ranks 9
+# What chooses nothing says so: a gate that tests nothing must not be green.
+expect 'a rank that the scenario does not have' 2 \
+    '^verbfault sweep: --ranks: there is no rank 7: 2 ranks, from 0 on' \
+    "$verbfault" sweep --ranks 7 start.scn
+check 'and nothing else' [ "$(wc -l <out)" = 1 ]
+expect 'beside one that it has' 2 'there is no rank 2:' \
+    "$verbfault" sweep --ranks 0,2 --subject cjaccl
+expect 'a rank that one scenario of a preset has' 0 \
+    '^2 ranks ring: cjaccl: nothing of what was asked for can go wrong in it' \
+    "$verbfault" sweep --subject cjaccl --preset quick --ranks 2 \
+    --verbs create_qp,setup
+check 'the others have no run' \
+    grep -q '^== cjaccl, 2 ranks mesh, depth 1: 0 points, 0 runs' out
+expect 'a verb that nothing calls' 0 \
+    '^verbfault sweep: --verbs: no point of create_ah,destroy_ah$' \
+    "$verbfault" sweep --subject cjaccl --verbs create_ah,create_qp,destroy_ah
+expect 'a shard without a point' 0 'shard 9/9: .* this one has none' \
+    "$verbfault" sweep --subject cjaccl --verbs create_qp --shard 9/9
 printf '%s\n' 'device * rdma_en2' >still.scn
 expect 'a scenario that runs nothing is told' 0 \
     '^still.scn: nothing runs in it, so no call can fail' \

@@ -90,6 +90,21 @@ check 'the message is that of the rank that failed' \
 code=$?
 check 'no call to fail is exit 2' [ $code = 2 ]
 check 'and says so' grep -q 'there is no call to fail' out
+"$verbfault" sweep -n 1 --ranks 1 -- "$careless" >out 2>&1
+code=$?
+check 'a rank that is not started is exit 2' [ $code = 2 ]
+check 'in one line' \
+    [ "$(cat out)" = 'verbfault sweep: --ranks: there is no rank 1: 1 rank, from'\
+' 0 on; try verbfault sweep --help' ]
+"$verbfault" sweep -n 1 --verbs alloc_pd,create_ah --once -- "$careless" \
+    >out 2>&1
+check 'a verb that it does not call is told' \
+    grep -q '^verbfault sweep: --verbs: no point of create_ah$' out
+"$verbfault" sweep -n 1 --verbs free_device_list --onward -- "$careless" \
+    >out 2>&1
+code=$?
+check 'nothing to run is exit 2' [ $code = 2 ]
+check 'and says so, too' grep -q 'there is nothing to run' out
 
 # {scratch} is empty each time: a program that fills it would fail.
 "$verbfault" sweep -n 1 --verbs dealloc_pd --once -- \
