@@ -52,6 +52,10 @@ int cli_usage(const char *subcommand, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints the scenario on the stream. */
 void cli_print(const struct scn *scenario, void *stream);
+/* The next fault, or fault of a channel, that never took effect in the run: its
+ * statement into words. *at is 0 before the first one. false: no more. */
+bool cli_unstruck(const struct scn *scenario, const struct sim_result *result,
+                  int *at, char *words, size_t room);
 /* Ctrl-C: sets a flag instead of ending the process. */
 void cli_catch_interrupt(void);
 bool cli_interrupted(void);

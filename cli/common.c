@@ -107,6 +107,25 @@ void cli_print(const struct scn *scenario, void *stream)
     free(text);
 }
 
+bool cli_unstruck(const struct scn *scenario, const struct sim_result *result,
+                  int *at, char *words, size_t room)
+{
+    static struct scn one = {.count = 1};
+    while (*at < scenario->count) {
+        int n = (*at)++;
+        enum scn_kind kind = scenario->statements[n].kind;
+        if ((kind != SCN_FAULT && kind != SCN_CHANNEL) ||
+            sim_struck(scenario, result, n))
+            continue;
+        one.statements[0] = scenario->statements[n];
+        one.statements[0].comment = NULL;
+        scn_print(&one, words, room);
+        words[strcspn(words, "\n")] = '\0';
+        return true;
+    }
+    return false;
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)

@@ -133,18 +133,27 @@ void explain_balance(const struct explain *explain, int rank, struct text *text)
 
 /* ---- the scenario -------------------------------------------------------- */
 
-/* A rank that ended before the calls that were to fail. */
+/* A rank that ended before the calls that were to fail, or its channel. */
 static void say_unreached(const struct explain *explain, int rank,
                           struct text *text)
 {
-    int planned = 0;
+    int planned = 0, missed = 0;
     for (int i = 0; i < explain->scenario->count; i++) {
         const struct scn_statement *one = &explain->scenario->statements[i];
-        planned += one->kind == SCN_FAULT && one->rank == rank;
+        if ((one->kind != SCN_FAULT && one->kind != SCN_CHANNEL) ||
+            one->rank != rank)
+            continue;
+        planned++;
+        missed += !sim_struck(explain->scenario, &explain->result, i);
     }
-    if (planned > 0 && explain->result.rank[rank].faults_hit == 0)
+    if (missed == 0)
+        return;
+    if (missed == planned)
         text_add(text, "Rank %d never came to %s.\n", rank,
                  planned == 1 ? "its fault" : "any of its faults");
+    else
+        text_add(text, "Rank %d never came to %d of its %d faults.\n", rank,
+                 missed, planned);
 }
 
 void explain_plan(const struct explain *explain, struct text *text)

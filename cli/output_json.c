@@ -34,6 +34,19 @@ static const char *verdict_name(enum cli_verdict verdict)
                                         : "fine";
 }
 
+/* Statements with "; " between, each as one string. */
+static json_t *list_of(const char *statements)
+{
+    json_t *list = json_array();
+    while (list && *statements) {
+        const char *end = strstr(statements, "; ");
+        size_t length = end ? (size_t)(end - statements) : strlen(statements);
+        json_array_append_new(list, json_stringn(statements, length));
+        statements += length + (end ? 2 : 0);
+    }
+    return list;
+}
+
 /* "o" steals its reference, and a NULL makes json_pack answer NULL. */
 static json_t *row_of(const struct cli_row *row)
 {
@@ -45,6 +58,8 @@ static json_t *row_of(const struct cli_row *row)
         "count", (json_int_t)row->count, "verdict", verdict_name(row->verdict));
     if (object && row->example)
         json_object_set_new(object, "example", cli_json_text(row->example));
+    if (object && row->unstruck)
+        json_object_set_new(object, "never_struck", list_of(row->unstruck));
     return object;
 }
 

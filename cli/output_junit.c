@@ -63,6 +63,30 @@ static void put_details(const struct cli_row *row, FILE *stream)
     }
 }
 
+/* Also of a run that went well: then it tested less than it seems. */
+static void put_unstruck(const struct cli_row *row, FILE *stream)
+{
+    fputs("never came to: ", stream);
+    put_text(row->unstruck, stream);
+    fputs("\n", stream);
+}
+
+static void put_output(const struct cli_row *row, const char *name,
+                       FILE *stream)
+{
+    fputs("      <system-out>", stream);
+    if (row->verdict == CLI_ROW_FOUND) {
+        put_text(name, stream);
+        fputs("\n", stream);
+        put_details(row, stream);
+    }
+    if (row->verdict == CLI_ROW_FOUND && row->unstruck)
+        fputs("\n", stream);
+    if (row->unstruck)
+        put_unstruck(row, stream);
+    fputs("</system-out>\n", stream);
+}
+
 static void put_case(const struct cli_row *row, FILE *stream)
 {
     char name[160];
@@ -86,14 +110,11 @@ static void put_case(const struct cli_row *row, FILE *stream)
     } else if (row->verdict == CLI_ROW_SKIPPED) {
         fputs("      <skipped", stream);
         put_attribute("message", row->message, stream);
-        fputs("/>\n", stream);
-    } else if (row->verdict == CLI_ROW_FOUND) {
-        fputs("      <system-out>", stream);
-        put_text(name, stream);
-        fputs("\n", stream);
-        put_details(row, stream);
-        fputs("</system-out>\n", stream);
+        fputs("/>
+", stream);
     }
+    if (row->verdict == CLI_ROW_FOUND || row->unstruck)
+        put_output(row, name, stream);
     fputs("    </testcase>\n", stream);
 }
 

@@ -56,6 +56,11 @@ static json_t *message_of(const struct cli_row *row, const char *name)
     if (row->example && length < sizeof text)
         snprintf(text + length, sizeof text - length, " (%lu runs; %s)",
                  row->count, row->example);
+    if (row->unstruck && length < sizeof text) {
+        length = strlen(text);
+        snprintf(text + length, sizeof text - length, " (never came to: %s)",
+                 row->unstruck);
+    }
     return cli_json_text(text);
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/replay_device.h"
 #include "cli/results.h"
+#include "cli/text.h"
 #include "sim/calls.h"
 #include "sim/live.h"
 
@@ -26,6 +27,8 @@ static const char help[] =
     "\n"
     "A recording (verbfault record) is replayed by the subject recording:\n"
     "where the mock parts with it, the message says at which call and how.\n"
+    "\n"
+    "Under a row stands which of the planned faults its run never came to.\n"
     "\n"
     "With --device the subject runs on one of this machine's RDMA devices, a\n"
     "process for each rank, with the scenario's faults in between; its rows "
@@ -101,9 +104,21 @@ static void print_details(const struct scn_statement *expected,
                result->recovered ? "ready" : result->recovery_message);
 }
 
+/* Statements, "; " between; NULL: every fault struck. */
+static const char *say_unstruck(const struct scn *scenario,
+                                const struct sim_result *result,
+                                struct text *text)
+{
+    char words[256];
+    for (int at = 0; cli_unstruck(scenario, result, &at, words, sizeof words);)
+        text_add(text, "%s%s", text->length > 0 ? "; " : "", words);
+    return text->length > 0 ? text->at : NULL;
+}
+
 static void note(struct replay *replay, const char *path,
                  const struct sim_subject *subject,
-                 const struct sim_result *result, bool surprise)
+                 const struct sim_result *result, bool surprise,
+                 const char *unstruck)
 {
     struct cli_row row = {.scenario = path,
                           .is_file = strcmp(path, "standard input") != 0,
@@ -113,6 +128,7 @@ static void note(struct replay *replay, const char *path,
                           .message = surprise && result->broken[0]
                                          ? result->broken
                                          : result->rank[result->worst].message,
+                          .unstruck = unstruck,
                           .count = 1,
                           .verdict = surprise ? CLI_ROW_WRONG
                                      : result->outcome > SCN_ERROR
@@ -140,18 +156,24 @@ static void conclude(struct replay *replay, const struct cli_file *file,
     bool reached = !replay->on_device || replay->device.reached;
     bool surprise = result->broken[0] != '\0' ||
                     (reached && expected && !as_expected(expected, result));
+    struct text text = {NULL, 0, 0};
+    const char *unstruck;
     replay->rows++;
     replay->surprises += surprise;
-    note(replay, file->path, subject, result, surprise);
-    if (replay->quiet)
-        return;
-    print_row(file->path, subject, scn_outcome_name(result->outcome),
-              surprise   ? "UNEXPECTED"
-              : !reached ? "not reached"
-              : expected ? "as expected"
-                         : "-",
-              result->title);
-    print_details(expected, result, surprise, replay->verbose);
+    unstruck = say_unstruck(&file->scenario, result, &text);
+    note(replay, file->path, subject, result, surprise, unstruck);
+    if (!replay->quiet)
+        print_row(file->path, subject, scn_outcome_name(result->outcome),
+                  surprise   ? "UNEXPECTED"
+                  : !reached ? "not reached"
+                  : expected ? "as expected"
+                             : "-",
+                  result->title);
+    if (!replay->quiet)
+        print_details(expected, result, surprise, replay->verbose);
+    if (!replay->quiet && unstruck)
+        printf("    never came to: %s\n", unstruck);
+    free(text.at);
 }
 
 static int replay_simulated(struct replay *replay, const struct cli_file *file,

@@ -46,6 +46,7 @@ void cli_results_row(struct cli_results *results, const struct cli_row *row)
     mine->title = copy(row->title);
     mine->message = copy(row->message);
     mine->example = row->example ? copy(row->example) : NULL;
+    mine->unstruck = row->unstruck ? copy(row->unstruck) : NULL;
 }
 
 void cli_results_walk(struct cli_results *results, const struct cli_walk *walk)
@@ -73,6 +74,7 @@ void cli_results_free(struct cli_results *results)
         drop(results->rows[i].title);
         drop(results->rows[i].message);
         drop(results->rows[i].example);
+        drop(results->rows[i].unstruck);
     }
     for (int i = 0; i < results->walk_count; i++) {
         drop(results->walks[i].scenario);

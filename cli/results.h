@@ -34,10 +34,12 @@ struct cli_row {
     bool is_file;
     const char *subject;
     enum scn_outcome outcome;
-    const char *title;   /* "" for ready */
-    const char *message; /* one line, or "" */
-    const char *example; /* of a sweep: statements, "; " between; or NULL */
-    unsigned long count; /* runs */
+    const char *title;    /* "" for ready */
+    const char *message;  /* one line, or "" */
+    const char *example;  /* of a sweep: statements, "; " between; or NULL */
+    const char *unstruck; /* of a replay: planned faults that the run never came
+                             to, likewise; or NULL */
+    unsigned long count;  /* runs */
     enum cli_verdict verdict;
 };
 

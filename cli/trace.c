@@ -14,7 +14,8 @@ static const char help[] =
     "is rank 0's 17th call, and says which objects it named, what it "
     "answered,\n"
     "and whether the scenario planned that. Polls that found nothing are\n"
-    "counted but not shown. Then what became of each rank, on standard error.\n"
+    "counted but not shown. Then what became of each rank, and which planned\n"
+    "faults the run never came to, on standard error.\n"
     "\n"
     "  --subject S    whose run (default legacy-2026-08-22, of a\n"
     "                 recording: recording); see verbfault list\n"
@@ -47,6 +48,15 @@ static void print_ranks(const struct sim_result *result)
             fprintf(stderr, ": %s", rank->message);
         fprintf(stderr, "\n%s", rank->stack);
     }
+}
+
+static void print_unstruck(const struct cli_file *file,
+                           const struct sim_result *result)
+{
+    char words[256];
+    for (int at = 0;
+         cli_unstruck(&file->scenario, result, &at, words, sizeof words);)
+        fprintf(stderr, "never came to: %s\n", words);
 }
 
 int cli_trace(int argc, char **argv)
@@ -88,8 +98,10 @@ int cli_trace(int argc, char **argv)
     status = sim_run_isolated(&file.scenario, &run, 60, &result, &error);
     if (status != 0)
         fprintf(stderr, "%s: %s\n", file.path, error.message);
-    else
+    if (status == 0) {
         print_ranks(&result);
+        print_unstruck(&file, &result);
+    }
     cli_unload(&file);
     if (status != 0)
         return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;

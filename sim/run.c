@@ -12,7 +12,8 @@ static void clear_rank_result(struct sim_rank_result *rank)
     rank->outcome = SCN_READY;
     rank->title[0] = rank->message[0] = rank->stack[0] = '\0';
     rank->err_code = 0;
-    rank->calls = rank->faults_hit = 0;
+    rank->calls = rank->faults_hit = rank->channel_struck = 0;
+    memset(rank->struck, 0, sizeof rank->struck);
     rank->findings = 0;
 }
 
@@ -23,6 +24,7 @@ static void clear_result(struct sim_result *result)
     result->title[0] = result->broken[0] = result->recovery_message[0] = '\0';
     result->recovery_tried = result->recovered = false;
     result->steps = 0;
+    result->whole = false;
     for (int i = 0; i < SCN_RANKS_MAX; i++)
         clear_rank_result(&result->rank[i]);
 }
@@ -30,6 +32,7 @@ static void clear_result(struct sim_result *result)
 static void sum_up(struct sim_result *result)
 {
     result->ranks = sim.rank_count;
+    result->whole = true;
     for (int i = 0; i < sim.rank_count; i++) {
         struct sim_rank_result *rank = &result->rank[i];
         rank->calls = vf_machine_all_calls(sim.world, i);
@@ -115,6 +118,23 @@ int sim_run(const struct scn *scenario, const struct sim_options *options,
         sim_memory_reset(&sim.ranks[i]);
     vf_world_install(NULL);
     return 0;
+}
+
+bool sim_struck(const struct scn *scenario, const struct sim_result *result,
+                int statement)
+{
+    const struct scn_statement *it = &scenario->statements[statement];
+    const struct sim_rank_result *rank = &result->rank[it->rank];
+    unsigned number = 0; /* in the rank's plan */
+    if (!result->whole)
+        return true;
+    if (it->kind == SCN_CHANNEL)
+        return rank->channel_struck >> it->u.channel.what & 1;
+    for (int i = 0; i < statement; i++)
+        number += scenario->statements[i].kind == SCN_FAULT &&
+                  scenario->statements[i].rank == it->rank;
+    return number >= 64 * SIM_PLAN_WORDS ||
+           (rank->struck[number / 64] >> number % 64 & 1) != 0;
 }
 
 void sim_shutdown(void)

@@ -25,6 +25,7 @@
 
 #define SIM_FINDINGS_MAX 8 /* kept per rank; more are counted */
 #define SIM_STACK_MAX 2048 /* text */
+#define SIM_PLAN_WORDS 4   /* of 64 faults each: as many as a plan has */
 
 struct sim_rank_result {
     enum scn_outcome outcome;
@@ -33,6 +34,8 @@ struct sim_rank_result {
     int err_code;        /* the subject's */
     unsigned calls;      /* verbs calls made */
     unsigned faults_hit; /* planned faults that took effect */
+    uint64_t struck[SIM_PLAN_WORDS]; /* which of the rank's, a bit for each */
+    unsigned channel_struck; /* a bit for each enum scn_channel that did */
     int findings;
     struct vf_finding finding[SIM_FINDINGS_MAX];
     char stack[SIM_STACK_MAX]; /* of a crash, one frame a line */
@@ -50,6 +53,7 @@ struct sim_result {
     /* For fixed subjects: "" or the promise that was broken. */
     char broken[256];
     unsigned long steps; /* calls of all ranks */
+    bool whole;          /* the run came to its end, and counted all that */
 };
 
 struct sim_options {
@@ -77,6 +81,11 @@ int sim_run(const struct scn *scenario, const struct sim_options *options,
 int sim_run_isolated(const struct scn *scenario,
                      const struct sim_options *options, int seconds,
                      struct sim_result *result, struct scn_error *error);
+
+/* Did statement n of the scenario, a `fault` or a `channel`, ever take effect
+ * in the run? Of a run that is not whole it is not known: true. */
+bool sim_struck(const struct scn *scenario, const struct sim_result *result,
+                int statement);
 
 /* Calls that a device refused in the last sim_run(), as faults that would do
  * the same; for the minimizer. Returns how many (at most room). */

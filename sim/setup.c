@@ -63,8 +63,7 @@ static void hook_hang(void *context, int machine)
 static void hook_planned(void *context, int machine, unsigned fault)
 {
     (void)context;
-    (void)machine;
-    (void)fault;
+    sim.result->rank[machine].struck[fault / 64] |= UINT64_C(1) << fault % 64;
     sim_watch_hit();
 }
 

@@ -252,6 +252,7 @@ static void cut(struct sim_socket *socket)
 static void strike(const struct sim_rank *rank, enum scn_channel what,
                    long from)
 {
+    sim.result->rank[rank->number].channel_struck |= 1u << what;
     sim_watch_hit();
     sim_tell(SIM_EVENT_CHANNEL, rank->number, -1, (int)what, from);
 }

@@ -106,6 +106,32 @@ expect 'trace names the finding' 1 '^r0 !! null-mr in dereg_mr' \
     "$verbfault" trace --subject legacy-2026-08-22 crash.scn
 expect 'keep going really faults' 1 'rank 0: crash: fault in dereg_mr' \
     "$verbfault" trace --keep-going --subject legacy-2026-08-22 crash.scn
+# A fault that never strikes tests nothing, and is told.
+printf '%s\n' 'fault 0 reg_mr 1 null ENOMEM' 'fault 0 reg_mr 999 null EIO' \
+    'channel 1 close 999999' 'run init' >far.scn
+missed='fault 0 reg_mr 999 null EIO; channel 1 close 999999'
+expect 'replay says what never struck' 0 "^    never came to: $missed\$" \
+    "$verbfault" replay --subject legacy-2026-08-22 far.scn
+expect 'also what struck another subject' 0 \
+    "^    never came to: fault 0 reg_mr 1 null ENOMEM; $missed\$" \
+    "$verbfault" replay --subject sockets far.scn
+expect 'trace does' 1 '^never came to: fault 0 reg_mr 999 null EIO$' \
+    "$verbfault" trace far.scn
+expect 'of the side channel, too' 1 '^never came to: channel 1 close 999999$' \
+    "$verbfault" trace far.scn
+"$verbfault" trace far.scn >calls 2>/dev/null
+expect 'but not among the calls' 1 '^0$' grep -c 'never came' calls
+expect 'explain does' 1 'Rank 0 never came to 1 of its 2 faults\.' \
+    "$verbfault" explain far.scn
+expect 'explain of the side channel' 1 'Rank 1 never came to its fault\.' \
+    "$verbfault" explain far.scn
+for format in json junit sarif; do
+    expect "$format does" 0 '999 null EIO.*[^ ]* *channel 1 close 999999' sh -c \
+        "'$verbfault' replay --$format - far.scn | tr -d '\n'"
+done
+expect 'nothing is told where all struck' 1 '^0$' sh -c \
+    "'$verbfault' replay --subject cjaccl crash.scn | grep -c never"
+
 "$verbfault" trace clean.scn >one 2>&1
 "$verbfault" trace clean.scn >two 2>&1
 same 'two traces are the same, byte for byte' one two

@@ -464,6 +464,24 @@ static void the_nth_allocation_fails(void **state)
     assert_string_equal(result.rank[1].message, "yes yes aligned");
 }
 
+/* Of each statement: whether it struck. */
+static void it_is_known_which_faults_struck(void **state)
+{
+    static const char text[] = "fault 1 alloc 9 null ENOMEM\n"
+                               "fault 0 alloc 2 null ENOMEM\n"
+                               "channel 0 close 1\n"
+                               "fault 0 alloc 1 null ENOMEM\n"
+                               "run init\n";
+    static const char wanted[] = "-+-+";
+    static struct scn scenario;
+    struct scn_error error;
+    (void)state;
+    assert_int_equal(scn_parse(&scenario, text, strlen(text), &error), 0);
+    with_init(allocate, text);
+    for (int i = 0; wanted[i]; i++)
+        assert_int_equal(sim_struck(&scenario, &result, i), wanted[i] == '+');
+}
+
 static int leak_all(struct sim_rank *rank, void **group,
                     struct sim_failure *failure)
 {
@@ -734,6 +752,7 @@ int main(void)
         cmocka_unit_test(a_full_connection_takes_no_more_until_somebody_reads),
         cmocka_unit_test(a_rank_is_told_its_settings),
         cmocka_unit_test(the_nth_allocation_fails),
+        cmocka_unit_test(it_is_known_which_faults_struck),
         cmocka_unit_test(what_is_left_is_a_leak),
         cmocka_unit_test(memory_is_the_same_whatever_ran_before),
         cmocka_unit_test(data_in_the_wrong_place_is_seen),
