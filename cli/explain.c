@@ -7,6 +7,7 @@
 #endif
 
 #include "cli/explain.h"
+#include "cli/file.h"
 
 #include <getopt.h>
 #include <langinfo.h>
@@ -132,6 +133,12 @@ static int explain_file(const struct options *options, const char *path)
     return explain.result.outcome > SCN_ERROR ? CLI_FINDINGS : CLI_FINE;
 }
 
+static int check_outputs(const struct options *options)
+{
+    const char *paths[] = {options->svg, options->html};
+    return cli_file_check_all("explain", paths, 2);
+}
+
 enum { ALL = 256, SVG, HTML };
 
 static int parse(struct options *options, int argc, char **argv)
@@ -166,10 +173,7 @@ static int parse(struct options *options, int argc, char **argv)
     }
     if (argc - optind != 1)
         return cli_usage("explain", "takes one file");
-    if (options->svg && options->html && strcmp(options->svg, "-") == 0 &&
-        strcmp(options->html, "-") == 0)
-        return cli_usage("explain", "standard output is for one of them");
-    return CLI_FINE;
+    return check_outputs(options);
 }
 
 int cli_explain(int argc, char **argv)

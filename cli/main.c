@@ -1,9 +1,11 @@
 /* verbfault: the command. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/file.h"
 #include "cli/results.h"
 
 static const char help[] =
@@ -56,13 +58,15 @@ static const struct {
     {"trace", cli_trace},
 };
 
-/* Results that did not reach the disk or the pipe are no results. */
-static bool written(void)
+/* Results that did not reach the disk or the pipe are no results. code: the
+ * subcommand's, which may have said so. */
+static int check_output(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return true;
-    fprintf(stderr, "verbfault: standard output cannot be written\n");
-    return false;
+    int failed = fflush(stdout);
+    int err = failed ? errno : 0;
+    if ((!failed && !ferror(stdout)) || code == CLI_ENVIRONMENT)
+        return code;
+    return cli_file_refuse("verbfault", "-", err);
 }
 
 static int run_subcommand(int argc, char **argv)
@@ -71,7 +75,7 @@ static int run_subcommand(int argc, char **argv)
         if (strcmp(argv[0], subcommands[i].name) == 0) {
             int code = subcommands[i].run(argc, argv);
             sim_shutdown();
-            return written() ? code : CLI_ENVIRONMENT;
+            return check_output(code);
         }
     return cli_usage(NULL, "no subcommand \"%s\"", argv[0]);
 }

@@ -6,6 +6,7 @@
 #endif
 
 #include "cli/cli.h"
+#include "cli/file.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -110,17 +111,11 @@ static int aim(struct target *target, const struct cli_file *file,
 
 static int write_out(const struct scn *scenario, const char *path)
 {
-    FILE *stream = path ? fopen(path, "w") : stdout;
-    if (!stream) {
-        fprintf(stderr, "verbfault minimize: %s: cannot be written\n", path);
-        return CLI_USAGE;
-    }
-    cli_print(scenario, stream);
-    if (path && fclose(stream) != 0) {
-        fprintf(stderr, "verbfault minimize: %s: cannot be written\n", path);
-        return CLI_USAGE;
-    }
-    return CLI_FINE;
+    struct cli_written file;
+    FILE *stream = cli_file_begin(&file, path ? path : "-");
+    if (stream)
+        cli_print(scenario, stream);
+    return cli_file_end(&file, "verbfault minimize", stream != NULL);
 }
 
 static int minimize_file(struct target *target, const char *path,
@@ -133,7 +128,9 @@ static int minimize_file(struct target *target, const char *path,
                            .progress = progress,
                            .context = target};
     long trials;
-    int code = cli_load(&file, path);
+    int code = cli_file_check("verbfault minimize", output);
+    if (code == CLI_FINE)
+        code = cli_load(&file, path);
     if (code != CLI_FINE)
         return code;
     code = aim(target, &file, title);

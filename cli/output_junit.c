@@ -110,8 +110,7 @@ static void put_case(const struct cli_row *row, FILE *stream)
     } else if (row->verdict == CLI_ROW_SKIPPED) {
         fputs("      <skipped", stream);
         put_attribute("message", row->message, stream);
-        fputs("/>
-", stream);
+        fputs("/>\n", stream);
     }
     if (row->verdict == CLI_ROW_FOUND || row->unstruck)
         put_output(row, name, stream);

@@ -6,6 +6,7 @@
 #endif
 
 #include "cli/record.h"
+#include "cli/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -145,7 +146,7 @@ static void choose_devices(struct run_options *run)
                         "recorded on the mock, profile ideal\n");
 }
 
-/* CLI_FINE; -1 after --help; else CLI_USAGE after one line. */
+/* CLI_FINE; -1 after --help; else another code after one line. */
 static int parse(struct run_options *run, const char **file, int argc,
                  char **argv)
 {
@@ -176,6 +177,8 @@ static int parse(struct run_options *run, const char **file, int argc,
         return cli_usage("record", "-o FILE is missing");
     if (optind == argc)
         return cli_usage("record", "a command is missing");
+    if (cli_file_check("verbfault record", *file) != CLI_FINE)
+        return CLI_ENVIRONMENT;
     choose_devices(run);
     return CLI_FINE;
 }
@@ -281,14 +284,10 @@ static bool as_recorded(const char *text, const struct sim_result *result)
 
 static int write_text(const char *text, const char *path)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    bool failed = !file || fputs(text, file) < 0;
-    if (file && file != stdout)
-        failed = fclose(file) != 0 || failed;
-    if (!failed)
-        return CLI_FINE;
-    fprintf(stderr, "verbfault record: %s: %s\n", path, strerror(errno));
-    return CLI_ENVIRONMENT;
+    struct cli_written file;
+    FILE *stream = cli_file_begin(&file, path);
+    return cli_file_end(&file, "verbfault record",
+                        stream && fputs(text, stream) >= 0);
 }
 
 static int make_scenario(struct recording *recording, const char *part,

@@ -434,6 +434,9 @@ int cli_replay(int argc, char **argv)
     code = parse(&replay, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
+    code = cli_outputs_check(&replay.outputs, "replay");
+    if (code != CLI_FINE)
+        return code;
     replay.quiet = cli_outputs_to_stdout(&replay.outputs);
     code = check_files(argc - optind, argv + optind);
     if (code == CLI_FINE && replay.on_device)

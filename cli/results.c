@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/file.h"
 
 static void *must(void *memory)
 {
@@ -127,19 +128,21 @@ bool cli_outputs_to_stdout(const struct cli_outputs *outputs)
 static int write_one(const char *path, const struct cli_results *results,
                      int (*writer)(const struct cli_results *, FILE *))
 {
+    struct cli_written file;
+    char who[64];
     FILE *stream;
-    bool written;
     if (!path)
         return CLI_FINE;
-    stream = is_stdout(path) ? stdout : fopen(path, "w");
-    written = stream && writer(results, stream) == 0;
-    if (stream && stream != stdout)
-        written = fclose(stream) == 0 && written;
-    if (written)
-        return CLI_FINE;
-    fprintf(stderr, "verbfault %s: %s: cannot be written\n", results->command,
-            path);
-    return CLI_ENVIRONMENT;
+    snprintf(who, sizeof who, "verbfault %s", results->command);
+    stream = cli_file_begin(&file, path);
+    return cli_file_end(&file, who, stream && writer(results, stream) == 0);
+}
+
+int cli_outputs_check(const struct cli_outputs *outputs, const char *subcommand)
+{
+    const char *paths[] = {outputs->json, outputs->junit, outputs->sarif};
+    return cli_file_check_all(subcommand, paths,
+                              (int)(sizeof paths / sizeof paths[0]));
 }
 
 int cli_outputs_write(const struct cli_outputs *outputs,

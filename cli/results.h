@@ -91,6 +91,9 @@ enum { CLI_JSON = 256, CLI_JUNIT, CLI_SARIF, CLI_OUTPUT_END };
 bool cli_output_option(struct cli_outputs *outputs, int option, const char *at);
 /* Does one of them go to standard output? Then nothing else may. */
 bool cli_outputs_to_stdout(const struct cli_outputs *outputs);
+/* Can they be written? CLI_FINE, or another code after a line. */
+int cli_outputs_check(const struct cli_outputs *outputs,
+                      const char *subcommand);
 /* Writes what is wanted: CLI_FINE, or CLI_ENVIRONMENT after a line on standard
  * error. */
 int cli_outputs_write(const struct cli_outputs *outputs,

@@ -6,7 +6,9 @@
 #endif
 
 #include "cli/run.h"
+#include "cli/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -233,18 +235,14 @@ static int start_trace(struct run_options *run)
         length = snprintf(path, sizeof path, "%s/%s", here, run->trace);
     else
         length = -1;
-    if (length < 0 || (size_t)length >= sizeof path) {
-        fprintf(stderr, "verbfault run: %s: cannot be written\n", run->trace);
-        return CLI_USAGE;
-    }
+    if (length < 0 || (size_t)length >= sizeof path)
+        return cli_file_refuse("verbfault run", run->trace, ENAMETOOLONG);
     run->trace = path;
     if (strncmp(path, "/dev/", 5) == 0) /* the ranks' own, or a device */
         return CLI_FINE;
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) {
-        fprintf(stderr, "verbfault run: %s: cannot be written\n", path);
-        return CLI_USAGE;
-    }
+    if (fd < 0)
+        return cli_file_refuse("verbfault run", path, errno);
     close(fd);
     return CLI_FINE;
 }

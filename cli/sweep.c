@@ -115,7 +115,7 @@ static int64_t now_ms(void)
 static bool stop(void *context)
 {
     const struct sweep_campaign *campaign = context;
-    return cli_interrupted() || campaign->state_full;
+    return cli_interrupted() || campaign->state_full != 0;
 }
 
 static void done(void *context, const struct sweep *sweep, int group)
@@ -181,11 +181,8 @@ static int run_parts(struct sweep_campaign *campaign)
     if (runs > 0)
         fprintf(stderr, "%lu runs in %.1f s, %.0f a second\n", runs, seconds,
                 (double)runs / (seconds > 0.001 ? seconds : 0.001));
-    if (campaign->state_full) {
-        fprintf(stderr, "verbfault sweep: the state cannot be written\n");
-        return CLI_ENVIRONMENT;
-    }
-    return code;
+    /* sweep_state_close() says so. */
+    return campaign->state_full ? CLI_ENVIRONMENT : code;
 }
 
 /* ---- what is asked for --------------------------------------------------- */
@@ -416,6 +413,21 @@ static int add_own(struct sweep_campaign *campaign,
     return code;
 }
 
+static int check_outputs(const struct options *options)
+{
+    const char *paths[] = {options->outputs.json,  options->outputs.junit,
+                           options->outputs.sarif, options->html,
+                           options->output,        options->resume};
+    int code;
+    if (options->output && strcmp(options->output, "-") == 0)
+        return cli_usage("sweep", "-o takes a file, which grows while it runs");
+    code = cli_file_check_all("sweep", paths,
+                              (int)(sizeof paths / sizeof paths[0]));
+    return code == CLI_FINE
+               ? cli_file_check_folder("verbfault sweep", options->examples)
+               : code;
+}
+
 static int add_parts(struct sweep_campaign *campaign, struct options *options,
                      int count, char **paths)
 {
@@ -507,7 +519,7 @@ static int sweep_all(struct sweep_campaign *campaign,
     cli_catch_interrupt();
     if (!options->merge)
         code = run_parts(campaign);
-    if (campaign->state)
+    if (campaign->state.stream)
         closed = sweep_state_close(campaign, path);
     told = tell(campaign, options, path);
     return code != CLI_FINE ? code : closed != CLI_FINE ? closed : told;
@@ -527,7 +539,9 @@ int cli_sweep(int argc, char **argv)
     code = parse(&options, &campaign, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
-    code = add_parts(&campaign, &options, argc - optind, argv + optind);
+    code = check_outputs(&options);
+    if (code == CLI_FINE)
+        code = add_parts(&campaign, &options, argc - optind, argv + optind);
     if (code == CLI_FINE)
         code = sweep_all(&campaign, &options, argc - optind, argv + optind);
     sweep_campaign_free(&campaign);

@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/results.h"
 #include "sim/sweep.h"
 
@@ -46,13 +47,13 @@ struct sweep_campaign {
     int count;
     int shard, shards; /* from 0 */
     int jobs, patience;
-    FILE *state;      /* points are added to it; NULL: none */
-    bool state_full;  /* it could not be written */
-    bool tty;         /* progress is shown */
-    int part;         /* the one that runs now */
-    int64_t began_ms; /* when it did */
-    int known;        /* its points that were done before */
-    bool merged;      /* from several files: nothing is run */
+    struct cli_written state; /* points are added to its stream; NULL: none */
+    int state_full;           /* errno: it could not be written */
+    bool tty;                 /* progress is shown */
+    int part;                 /* the one that runs now */
+    int64_t began_ms;         /* when it did */
+    int known;                /* its points that were done before */
+    bool merged;              /* from several files: nothing is run */
 };
 
 /* ---- sweep_parts.c: what is swept */

@@ -439,6 +439,17 @@ static int report(struct sweep_programs *programs)
     return worse > 0 || cli_interrupted() ? CLI_FINDINGS : CLI_FINE;
 }
 
+static int check_outputs(const struct sweep_programs *programs)
+{
+    const char *paths[] = {programs->outputs.json, programs->outputs.junit,
+                           programs->outputs.sarif, programs->html};
+    int code = cli_file_check_all("sweep", paths,
+                                  (int)(sizeof paths / sizeof paths[0]));
+    return code == CLI_FINE
+               ? cli_file_check_folder("verbfault sweep", programs->examples)
+               : code;
+}
+
 static int open_scratch(struct sweep_programs *programs)
 {
     const char *base = getenv("TMPDIR");
@@ -506,7 +517,9 @@ int cli_sweep_programs(int argc, char **argv)
     code = parse(&programs, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
-    code = make_base(&programs);
+    code = check_outputs(&programs);
+    if (code == CLI_FINE)
+        code = make_base(&programs);
     if (code == CLI_FINE)
         code = sweep_check_ranks(&programs.plan, programs.trial.ranks);
     if (code == CLI_FINE)

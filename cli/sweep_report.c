@@ -213,20 +213,17 @@ static int write_example(const struct scn *scenario, const char *subject,
                          const struct sweep_entry *entry, const char *directory)
 {
     char name[160] = "", path[1024];
+    struct cli_written file;
     FILE *stream;
     append_slug(name, sizeof name, subject);
     snprintf(name + strlen(name), sizeof name - strlen(name), "-%d-%s-", number,
              scn_outcome_name(entry->outcome));
     append_slug(name, sizeof name, entry->title);
     snprintf(path, sizeof path, "%s/%s.scn", directory, name);
-    stream = fopen(path, "w");
+    stream = cli_file_begin(&file, path);
     if (stream)
         put_example(scenario, expected ? subject : NULL, entry, stream);
-    if (stream && fclose(stream) == 0)
-        return CLI_FINE;
-    fprintf(stderr, "verbfault sweep: %s: cannot be written: %s\n", path,
-            strerror(errno));
-    return CLI_ENVIRONMENT;
+    return cli_file_end(&file, "verbfault sweep", stream != NULL);
 }
 
 int sweep_write_examples(const struct scn *scenario, const char *subject,
@@ -234,11 +231,8 @@ int sweep_write_examples(const struct scn *scenario, const char *subject,
                          const struct sweep_tally *tally, const char *directory)
 {
     int code = CLI_FINE;
-    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
-        fprintf(stderr, "verbfault sweep: %s: %s\n", directory,
-                strerror(errno));
-        return CLI_ENVIRONMENT;
-    }
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return cli_file_refuse("verbfault sweep", directory, errno);
     /* What goes well needs no example. */
     for (int i = 0; i < tally->count && code == CLI_FINE; i++)
         if (tally->entries[i].outcome != SCN_READY)

@@ -82,55 +82,37 @@ static void put_all(const struct sweep_campaign *campaign, FILE *stream)
                 put_point(campaign, i, k, stream);
 }
 
-static int cannot_write(const char *path)
-{
-    fprintf(stderr, "verbfault sweep: %s: cannot be written: %s\n", path,
-            strerror(errno));
-    return CLI_ENVIRONMENT;
-}
-
 int sweep_state_open(struct sweep_campaign *campaign, const char *path)
 {
-    campaign->state = fopen(path, "w");
-    if (!campaign->state)
-        return cannot_write(path);
-    put_all(campaign, campaign->state);
-    return fflush(campaign->state) == 0 ? CLI_FINE : cannot_write(path);
+    FILE *stream = cli_file_begin(&campaign->state, path);
+    if (stream)
+        put_all(campaign, stream);
+    /* From here on it is there, and grows. */
+    if (stream && cli_file_settle(&campaign->state))
+        return CLI_FINE;
+    return cli_file_end(&campaign->state, "verbfault sweep", false);
 }
 
 void sweep_state_add(struct sweep_campaign *campaign, int part, int group)
 {
-    if (!campaign->state)
+    if (!campaign->state.stream)
         return;
-    put_point(campaign, part, group, campaign->state);
-    if (fflush(campaign->state) != 0)
-        campaign->state_full = true;
+    put_point(campaign, part, group, campaign->state.stream);
+    if (fflush(campaign->state.stream) != 0)
+        campaign->state_full = errno;
 }
 
-/* A new file in the old one's place, so that there is always a whole one. */
 int sweep_state_close(struct sweep_campaign *campaign, const char *path)
 {
-    size_t length = strlen(path);
-    char *fresh;
+    struct cli_written file;
     FILE *stream;
-    bool written;
-    fclose(campaign->state);
-    campaign->state = NULL;
-    fresh = malloc(length + 5);
-    if (!fresh)
+    /* What was added is written again, in order. */
+    if (cli_file_end(&campaign->state, "verbfault sweep", true) != CLI_FINE)
         return CLI_ENVIRONMENT;
-    memcpy(fresh, path, length);
-    memcpy(fresh + length, ".new", 5);
-    stream = fopen(fresh, "w");
+    stream = cli_file_begin(&file, path);
     if (stream)
         put_all(campaign, stream);
-    written = stream && !ferror(stream);
-    if (stream && fclose(stream) != 0)
-        written = false;
-    if (written && rename(fresh, path) != 0)
-        written = false;
-    free(fresh);
-    return written ? CLI_FINE : cannot_write(path);
+    return cli_file_end(&file, "verbfault sweep", stream != NULL);
 }
 
 /* ---- reading ------------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /* Text that grows, and how it is escaped. */
 #include "cli/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/results.h"
 
 static void *must(void *memory)
@@ -176,15 +176,10 @@ int text_columns(const char *words)
 
 int text_write(const struct text *text, const char *who, const char *path)
 {
-    bool out = strcmp(path, "-") == 0, written;
-    FILE *stream = out ? stdout : fopen(path, "w");
-    written = stream && (text->length == 0 || fwrite(text->at, 1, text->length,
-                                                     stream) == text->length);
-    if (stream && !out)
-        written = fclose(stream) == 0 && written;
-    if (written)
-        return CLI_FINE;
-    fprintf(stderr, "%s: %s: cannot be written: %s\n", who, path,
-            strerror(errno));
-    return CLI_ENVIRONMENT;
+    struct cli_written file;
+    FILE *stream = cli_file_begin(&file, path);
+    bool whole =
+        stream && (text->length == 0 ||
+                   fwrite(text->at, 1, text->length, stream) == text->length);
+    return cli_file_end(&file, who, whole);
 }

@@ -82,8 +82,6 @@ one_line 'no such file' 2 '^gone.scn: ' "$verbfault" replay gone.scn
 one_line 'a directory' 2 '^\.: ' "$verbfault" replay .
 one_line 'no such subject' 2 'no subject "nobody"' \
     "$verbfault" replay --subject nobody clean.scn
-one_line 'output cannot be written' 2 'cannot be written' sh -c \
-    "'$verbfault' minimize -o /nonexistent/x crash.scn 2>&1 | grep written; exit 2"
 
 expect 'a crash is no surprise without an expectation' 0 '0 unexpected' \
     "$verbfault" replay crash.scn
@@ -185,7 +183,85 @@ expect 'bad files are found before the first run' 2 '^word.scn:1:9' \
     "$verbfault" replay clean.scn word.scn
 expect 'an inline verb is no symbol' 2 '^poll.scn:1:19: ' sh -c \
     "echo library 0 without ibv_poll_cq >poll.scn; '$verbfault' replay poll.scn"
-expect 'a full disk' 3 'cannot be written' sh -c "'$verbfault' list >/dev/full"
+one_line 'a full disk' 3 \
+    '^verbfault: standard output: cannot be written: No space left' \
+    sh -c "'$verbfault' list >/dev/full"
+
+# ---- files that cannot be written are told before anything is run
+mkdir place
+: >place/file
+export LC_ALL=C
+# refused NAME PATH WHY COMMAND...: one line, exit 3, and no result is printed
+refused() {
+    name=$1 path=$2 why=$3
+    shift 3
+    one_line "$name" 3 "^verbfault $1: $path: cannot be written: $why\$" \
+        "$verbfault" "$@"
+}
+for bad in 'gone/x|No such file or directory' 'place|Is a directory' \
+    'place/file/x|Not a directory'; do
+    path=${bad%|*} why=${bad#*|}
+    refused "minimize -o $path" "$path" "$why" minimize -o "$path" crash.scn
+    for option in svg html; do
+        refused "explain --$option $path" "$path" "$why" \
+            explain "--$option" "$path" clean.scn
+    done
+    for option in json junit sarif; do
+        refused "replay --$option $path" "$path" "$why" \
+            replay "--$option" "$path" clean.scn
+    done
+    # A run of its own would take minutes.
+    for option in --json --junit --sarif --html -o --resume; do
+        refused "sweep $option $path" "$path" "$why" \
+            sweep --preset full $option "$path"
+    done
+    for option in json junit sarif html; do
+        refused "sweep --$option $path of a program" "$path" "$why" \
+            sweep -n 1 "--$option" "$path" -- sleep 600
+    done
+done
+refused 'examples in a file' place/file 'Not a directory' \
+    sweep --preset full --examples place/file
+refused 'examples of a program' gone/x 'No such file or directory' \
+    sweep --examples gone/x -- sleep 600
+refused 'record -o' gone/x 'No such file or directory' \
+    record -o gone/x -- sleep 600
+refused 'record -o of a folder' place 'Is a directory' \
+    record -o place -- sleep 600
+one_line 'run --trace' 3 'gone/x: cannot be written: No such file' \
+    "$verbfault" run --trace gone/x -- sleep 600
+one_line 'two results in one file' 2 'same.json is for one of them' \
+    "$verbfault" replay --json same.json --junit same.json clean.scn
+one_line 'two on standard output' 2 'standard output is for one of them' \
+    "$verbfault" sweep --html - --sarif -
+one_line 'the state of a sweep is a file' 2 'o takes a file' \
+    "$verbfault" sweep -o -
+expect 'what was asked is as it was' 0 '^file$' ls place
+# The disk is full in the middle of it: the old file stays, nothing else does.
+echo old >place/page.html
+one_line 'a file that grows too large' 3 \
+    'place/page.html: cannot be written: File too large' sh -c "
+    trap '' XFSZ; ulimit -f 4
+    exec '$verbfault' explain --html place/page.html clean.scn"
+expect 'the old one stays' 0 '^old$' cat place/page.html
+ls -A place >left
+expect 'and nothing half-written' 0 '^2 left' wc -l left
+chmod 640 place/page.html
+ln -s place/page.html link.html
+"$verbfault" explain --html link.html clean.scn
+expect 'a link is followed' 0 '^</html>' cat place/page.html
+expect 'the link stays, and the permissions' 0 '^-rw-r-----.*place/page.html$' \
+    sh -c 'test -L link.html && ls -l place/page.html'
+expect 'what is no file is written as it is' 0 '^<!DOCTYPE html>' sh -c \
+    "'$verbfault' explain --html /dev/stdout clean.scn | cat"
+if [ "$(id -u)" != 0 ]; then
+    chmod 500 place
+    expect 'a folder that takes no new file' 0 '^fine$' sh -c \
+        "'$verbfault' explain --html place/page.html clean.scn && echo fine"
+    refused 'nor a new one in it' place/new 'Permission denied' \
+        explain --html place/new clean.scn
+    chmod 700 place
+fi
 expect 'nothing to run is said' 0 'nothing runs' "$verbfault" replay empty.scn
 
 echo "$passed passed, $failed failed"

@@ -145,7 +145,7 @@ one_line 'not executable' 2 'is not executable' ./plain
 printf '#!/nonexistent/interpreter\n' >lost
 chmod +x lost
 one_line 'an interpreter that does not exist' 2 'cannot be executed' ./lost
-one_line 'no place for the trace' 2 'cannot be written' \
+one_line 'no place for the trace' 3 'cannot be written: No such' \
     --trace /nonexistent/trace true
 if [ -e "$programs/run_static" ]; then
     one_line 'a static program' 2 'is statically linked' "$programs/run_static"
