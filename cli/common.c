@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* CLI_FINE, or CLI_USAGE for the first expectation that names nobody. */
 static int check_subjects(const struct cli_file *file)
@@ -31,6 +33,24 @@ static int check_subjects(const struct cli_file *file)
     return CLI_FINE;
 }
 
+/* Something that is run, by mistake in a scenario's place. */
+static bool is_program(const char *path)
+{
+    char begin[512];
+    struct stat there;
+    FILE *stream;
+    size_t length;
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode) ||
+        access(path, X_OK) != 0)
+        return false;
+    stream = fopen(path, "r");
+    length = stream ? fread(begin, 1, sizeof begin, stream) : 0;
+    if (stream)
+        fclose(stream);
+    return memchr(begin, '\0', length) != NULL ||
+           (length > 2 && memcmp(begin, "#!", 2) == 0);
+}
+
 int cli_load(struct cli_file *file, const char *path)
 {
     struct scn_error error;
@@ -44,7 +64,12 @@ int cli_load(struct cli_file *file, const char *path)
             cli_unload(file);
         return code;
     }
-    if (error.line > 0)
+    if (!standard_input && is_program(path))
+        fprintf(stderr,
+                "%s: a program, not a scenario: verbfault run, record and "
+                "sweep take programs, behind a --\n",
+                path);
+    else if (error.line > 0)
         fprintf(stderr, "%s:%d:%d: %s\n", file->path, error.line, error.column,
                 error.message);
     else

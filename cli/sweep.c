@@ -329,6 +329,18 @@ static int take_option(struct options *options, struct sweep_campaign *campaign,
     }
 }
 
+/* Without the -- a sweep is one of scenarios. */
+static int bad_option(char **argv)
+{
+    const char *word = optopt == 'n' ? "-n" : argv[optind - 1];
+    if (!sweep_programs_only(word))
+        return cli_bad_option("sweep", argv);
+    return cli_usage("sweep",
+                     "%s is for programs, and the -- before the command is "
+                     "missing: verbfault sweep [OPTIONS] -- COMMAND",
+                     word);
+}
+
 static int parse(struct options *options, struct sweep_campaign *campaign,
                  int argc, char **argv)
 {
@@ -342,7 +354,7 @@ static int parse(struct options *options, struct sweep_campaign *campaign,
             return -1;
         }
         if (option == '?')
-            return cli_bad_option("sweep", argv);
+            return bad_option(argv);
         code = take_option(options, campaign, option);
         if (code != CLI_FINE)
             return code;

@@ -92,6 +92,22 @@ static const struct option long_options[] = {
     CLI_OUTPUT_OPTIONS,
     {NULL, 0, NULL, 0}};
 
+/* Options that only programs have. */
+bool sweep_programs_only(const char *word)
+{
+    static const char *const others[] = {"profile",   "scenario", "timeout",
+                                         "grace",     "leaks",    "ends",
+                                         "max-points"};
+    size_t length = strcspn(word, "=");
+    if (word[0] == '-' && word[1] == 'n')
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (length == strlen(others[i]) + 2 && strncmp(word, "--", 2) == 0 &&
+            strncmp(word + 2, others[i], length - 2) == 0)
+            return true;
+    return false;
+}
+
 static int take_number(const char *option, int low, int high, int *value)
 {
     char *end;
@@ -188,8 +204,13 @@ static int parse(struct sweep_programs *programs, int argc, char **argv)
             return code;
     }
     programs->trial.command = argv + optind;
-    if (optind == argc || strcmp(argv[optind - 1], "--") != 0)
-        return cli_usage("sweep", "a command has to follow the --");
+    if (optind < argc && strcmp(argv[optind - 1], "--") != 0)
+        return cli_usage("sweep",
+                         "\"%s\" stands before the --: behind it stands the "
+                         "command, and a scenario is --scenario FILE",
+                         argv[optind]);
+    if (optind == argc)
+        return cli_usage("sweep", "behind the -- a command is missing");
     if (!programs->plan.once && !programs->plan.onward)
         return cli_usage("sweep", "--once and --onward leave nothing");
     return CLI_FINE;

@@ -111,6 +111,8 @@ int sweep_calls_count(struct sweep_programs *programs);
 /* ---- sweep_programs.c: options, and what came of it */
 
 int cli_sweep_programs(int argc, char **argv);
+/* Is it an option that only a sweep of programs has? */
+bool sweep_programs_only(const char *word);
 /* Part of --help. */
 extern const char cli_sweep_programs_help[];
 

@@ -53,6 +53,28 @@ printf 'run nit\n' >bad.scn
 expect 'help' 0 '^usage: verbfault sweep' "$verbfault" sweep --help
 expect 'the command tells of it' 0 '^  sweep ' "$verbfault" --help
 expect 'a bad scenario' 2 '^bad.scn:1:5: ' "$verbfault" sweep bad.scn
+# A command without the -- before it.
+for words in '-n 2' '-n2' '--profile ideal' '--timeout=3' '--max-points 5'; do
+    option=${words%%[ =2]*}
+    # shellcheck disable=SC2086
+    expect "$words without a --" 2 \
+        "^verbfault sweep: $option.* is for programs, and the -- before the" \
+        "$verbfault" sweep $words sleep 1
+    check 'in one line' [ "$(wc -l <out)" = 1 ]
+done
+printf '#!/bin/sh\nexit 0\n' >program
+chmod +x program
+for command in sweep replay trace explain minimize; do
+    expect "$command of a program" 2 \
+        '^\./program: a program, not a scenario: .* behind a --$' \
+        "$verbfault" $command ./program
+    check 'in one line, too' [ "$(wc -l <out)" = 1 ]
+done
+expect 'a command before the --' 2 '"sleep" stands before the --' \
+    "$verbfault" sweep -n 2 sleep -- 1
+expect 'a scenario before it' 2 'a scenario is --scenario FILE' \
+    "$verbfault" sweep start.scn -- sleep 1
+expect 'nothing behind it' 2 'a command is missing' "$verbfault" sweep -n 2 --
 expect 'no such verb' 2 'no such word: "regmr"' \
     "$verbfault" sweep --verbs reg_mr,regmr
 expect 'no such rank' 2 'no such word: "9"' "$verbfault" sweep --ranks 9
