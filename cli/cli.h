@@ -50,6 +50,15 @@ int cli_bad_option(const char *subcommand, char **argv);
 /* One line about wrong usage, pointing at --help; answers CLI_USAGE. */
 int cli_usage(const char *subcommand, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* This command as it was called, as one word of a shell: what it prints to be
+ * pasted begins with it. */
+const char *cli_self(void);
+void cli_set_self(const char *program);
+/* "s" unless there is one. */
+static inline const char *cli_s(unsigned long count)
+{
+    return count == 1 ? "" : "s";
+}
 /* Prints the scenario on the stream. */
 void cli_print(const struct scn *scenario, void *stream);
 /* The next fault, or fault of a channel, that never took effect in the run: its

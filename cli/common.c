@@ -6,6 +6,7 @@
 #endif
 
 #include "cli/cli.h"
+#include "cli/text.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -102,6 +103,19 @@ int cli_subject(const struct sim_subject **subject, const char *name)
     return CLI_USAGE;
 }
 
+static struct text self;
+
+void cli_set_self(const char *program)
+{
+    self.length = 0;
+    text_shell(&self, program && *program ? program : "verbfault");
+}
+
+const char *cli_self(void)
+{
+    return self.at ? self.at : "verbfault";
+}
+
 int cli_bad_option(const char *subcommand, char **argv)
 {
     return cli_usage(subcommand, "unknown option, or one without its value: %s",
@@ -115,7 +129,7 @@ int cli_usage(const char *subcommand, const char *format, ...)
     fprintf(stderr, "verbfault%s%s: ", subcommand ? " " : "",
             subcommand ? subcommand : "");
     vfprintf(stderr, format, arguments);
-    fprintf(stderr, "; try verbfault%s%s --help\n", subcommand ? " " : "",
+    fprintf(stderr, "; try %s%s%s --help\n", cli_self(), subcommand ? " " : "",
             subcommand ? subcommand : "");
     va_end(arguments);
     return CLI_USAGE;

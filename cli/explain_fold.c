@@ -385,8 +385,10 @@ static struct explain_row cut(struct explain *explain, int first, int last)
         row.calls += explain->rows[i].calls;
         free(explain->rows[i].text);
     }
-    text_add(&text, "%d rows with %d calls are left out here; --all has them",
-             last - first + 1, row.calls);
+    text_add(&text, "%d row%s with %d call%s %s left out here; --all has %s",
+             last - first + 1, last > first ? "s" : "", row.calls,
+             cli_s((unsigned long)row.calls), last > first ? "are" : "is",
+             last > first ? "them" : "it");
     row.text = text.at;
     return row;
 }

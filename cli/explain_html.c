@@ -93,17 +93,24 @@ static void put_repeat(const struct explain *explain, struct text *text)
 {
     struct text scenario = {NULL, 0, 0};
     if (explain_is_recording(explain)) {
-        text_put(text, "<h2>To repeat it</h2>\n<pre>verbfault explain ");
-        text_html(text, explain->name);
+        text_add(&scenario, "%s explain ", cli_self());
+        if (strcmp(explain->name, "standard input") == 0)
+            text_put(&scenario, "- <RECORDING");
+        else
+            text_shell(&scenario, explain->name);
+        text_put(text, "<h2>To repeat it</h2>\n<pre>");
+        put_html(text, &scenario);
         text_put(text, "</pre>\n");
+        free(scenario.at);
         return;
     }
-    explain_scenario(explain, &scenario);
-    text_put(text, "<h2>To repeat it</h2>\n<pre>");
-    text_add(text, "verbfault explain --subject %s - &lt;&lt;&#39;END&#39;\n",
+    text_add(&scenario, "%s explain --subject %s - <<'END'\n", cli_self(),
              explain->subject->name);
+    explain_scenario(explain, &scenario);
+    text_put(&scenario, "END\n");
+    text_put(text, "<h2>To repeat it</h2>\n<pre>");
     put_html(text, &scenario);
-    text_put(text, "END\n</pre>\n");
+    text_put(text, "</pre>\n");
     free(scenario.at);
 }
 

@@ -24,7 +24,8 @@ void explain_arrows_of(const struct explain *explain, int row,
             continue;
         if (arrow->count > 1)
             text_add(text, "\u00a0\u00d7%d", arrow->count);
-        text_add(text, "\u00a0%ld\u00a0bytes", arrow->bytes);
+        text_add(text, "\u00a0%ld\u00a0byte%s", arrow->bytes,
+                 cli_s((unsigned long)arrow->bytes));
     }
 }
 
@@ -115,7 +116,8 @@ void explain_balance(const struct explain *explain, int rank, struct text *text)
         text_put(text, "made no object");
         return;
     }
-    text_add(text, "made %d objects", counts.made);
+    text_add(text, "made %d object%s", counts.made,
+             cli_s((unsigned long)counts.made));
     if (counts.released > 0)
         text_add(text, ", released %d", counts.released);
     if (counts.undone > 0)

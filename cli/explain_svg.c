@@ -295,9 +295,9 @@ static void put_arrow(const struct picture *picture,
     int x = lane_x(picture, from->rank), y = mark_y(picture, arrow->from);
     int tip = lane_x(picture, to->rank), low = mark_y(picture, arrow->to);
     int side = tip > x ? 1 : tip < x ? -1 : 0;
-    text_add(picture->text, "<g><title>%s from rank %d to rank %d, %ld bytes",
+    text_add(picture->text, "<g><title>%s from rank %d to rank %d, %ld byte%s",
              arrow->channel ? "side channel" : "message", from->rank, to->rank,
-             arrow->bytes);
+             arrow->bytes, cli_s((unsigned long)arrow->bytes));
     if (arrow->count > 1)
         text_add(picture->text, " in %d", arrow->count);
     text_add(picture->text,

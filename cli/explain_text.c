@@ -74,7 +74,7 @@ static void put_lane(const struct drawing *drawing, int number, int rank,
     if (row->rank == rank || (row->rank < 0 && !over)) {
         colour(drawing, styles[row->style].colour);
         text_put(drawing->text, styles[row->style].mark);
-        colour(drawing, "\033[0m");
+        colour(drawing, *styles[row->style].colour ? "\033[0m" : "");
     } else {
         if (inside && ranks >> rank & 1)
             lane = rank < row->rank ? "\u251c" : "\u2524";

@@ -93,6 +93,7 @@ static int print_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cli_set_self(argc > 0 ? argv[0] : NULL);
     if (argc < 2)
         return cli_usage(NULL, "a subcommand is missing");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

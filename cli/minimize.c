@@ -75,7 +75,8 @@ static void progress(void *context, unsigned trials, int statements)
 {
     const struct target *target = context;
     if (target->tty)
-        fprintf(stderr, "\r%u trials, %d statements \b", trials, statements);
+        fprintf(stderr, "\r%u trial%s, %d statement%s \b", trials,
+                cli_s(trials), statements, cli_s((unsigned long)statements));
 }
 
 /* Its calls follow from each other: none can be left out. */
@@ -144,8 +145,9 @@ static int minimize_file(struct target *target, const char *path,
                     target->subject->name, target->title);
             code = CLI_FINDINGS;
         } else {
-            fprintf(stderr, "%s: %s: %s, %ld trials%s\n", path,
+            fprintf(stderr, "%s: %s: %s, %ld trial%s%s\n", path,
                     scn_outcome_name(target->outcome), target->title, trials,
+                    cli_s((unsigned long)trials),
                     cli_interrupted() ? " (interrupted: not minimal yet)" : "");
             code = write_out(&file.scenario, output);
             if (cli_interrupted() && code == CLI_FINE)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/output_json.h"
 #include "cli/results.h"
 
@@ -54,8 +55,8 @@ static json_t *message_of(const struct cli_row *row, const char *name)
         length += (size_t)snprintf(text + length, sizeof text - length, ": %s",
                                    row->message);
     if (row->example && length < sizeof text)
-        snprintf(text + length, sizeof text - length, " (%lu runs; %s)",
-                 row->count, row->example);
+        snprintf(text + length, sizeof text - length, " (%lu run%s; %s)",
+                 row->count, cli_s(row->count), row->example);
     if (row->unstruck && length < sizeof text) {
         length = strlen(text);
         snprintf(text + length, sizeof text - length, " (never came to: %s)",

@@ -116,11 +116,14 @@ static void put_totals(struct page *page, const struct page_part *part)
     text_put(text, ": ");
     if (part->done < part->points)
         text_add(text, "%d of ", part->done);
-    text_add(text, "%d points, %lu runs%s%s", part->points, part->totals->runs,
+    text_add(text, "%d point%s, %lu run%s%s%s", part->points,
+             cli_s((unsigned long)part->points), part->totals->runs,
+             cli_s(part->totals->runs),
              part->depth == 2 ? ", two faults at a time" : "",
              part->done < part->points ? " (not all of it is done)" : "");
     if (part->unreached > 0)
-        text_add(text, ", %lu more never came to their fault", part->unreached);
+        text_add(text, ", %lu more never came to %s fault", part->unreached,
+                 part->unreached == 1 ? "its" : "their");
     text_put(text, "</p>\n<table><thead><tr><th scope=\"col\">outcome</th>"
                    "<th scope=\"col\" class=\"n\">runs</th>"
                    "<th scope=\"col\">title</th></tr></thead><tbody>\n");

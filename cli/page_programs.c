@@ -72,7 +72,8 @@ static void put_command(const struct sweep_programs *programs,
                         struct text *text)
 {
     const struct trial_options *trial = &programs->trial;
-    text_add(text, "verbfault run -n %d --scenario - --timeout ", trial->ranks);
+    text_add(text, "%s run -n %d --scenario - --timeout ", cli_self(),
+             trial->ranks);
     text_shell(text, trial->timeout);
     text_put(text, " --grace ");
     text_shell(text, trial->grace);

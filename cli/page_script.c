@@ -157,12 +157,14 @@ static const char *const script[] = {
     "  }\n",
     "  function call(number, words) { return words.replace('#', number); "
     "}\n",
+    "  function many(n, what) { return n + ' ' + what + (n === 1 ? '' : "
+    "'s'); }\n",
     "  /* \"rank 0: call 3 of reg_mr\" */\n",
     "  function nameOf(point) {\n",
     "    var label = S[point[1]], rank = 'rank ' + point[0] + ': ';\n",
     "    if (label === 'before the first call') return S[point[3]];\n",
     "    if (label === 'side channel')\n",
-    "      return rank + 'side channel after ' + point[2] + ' bytes';\n",
+    "      return rank + 'side channel after ' + many(point[2], 'byte');\n",
     "    if (label === 'completion' || label === 'alloc')\n",
     "      return rank + (label === 'alloc' ? 'allocation ' : 'completion "
     "') +\n",
@@ -350,8 +352,8 @@ static const char *const script[] = {
     "      else left++;\n",
     "    });\n",
     "    if (left)\n",
-    "      panel.append(make('p', 'm', left + ' more are not shown: the "
-    "filter'));\n",
+    "      panel.append(make('p', 'm', left + ' more ' +\n",
+    "          (left === 1 ? 'is' : 'are') + ' not shown: the filter'));\n",
     "  }\n",
     "  function head(words) {\n",
     "    var header = make('header'), close = make('button', '', "
@@ -364,8 +366,8 @@ static const char *const script[] = {
     "    var p = parts[part], point = p.points[number];\n",
     "    head(nameOf(point));\n",
     "    panel.append(make('p', 'm', p.subject + ', ' + p.scenario));\n",
-    "    panel.append(make('h3', '', point[4].length + ' runs, the worst "
-    "first'));\n",
+    "    panel.append(make('h3', '', many(point[4].length, 'run') +\n",
+    "                      (point[4].length > 1 ? ', the worst first' : '')));\n",
     "    list(part, point, point[4]);\n",
     "    if (point[5].length) {\n",
     "      panel.append(make('h3', '', 'All runs with this fault first, "

@@ -106,21 +106,20 @@ static int put_part(struct page *page, const struct sweep_campaign *campaign,
     const char *subject = part->plan.subject->name;
     struct sweep_tally total = {0, 0, 0, NULL};
     struct sweep each;
-    char replay[128], explain[128];
+    struct text replay = {NULL, 0, 0}, explain = {NULL, 0, 0};
     struct page_part head = {.subject = subject,
                              .scenario = part->name,
-                             .replay = replay,
-                             .explain = explain,
                              .depth = part->plan.depth,
                              .totals = &total};
     size_t length = scn_print(&part->scenario, NULL, 0);
     char *text = malloc(length + 1);
     int code = CLI_ENVIRONMENT;
     memset(&each, 0, sizeof each);
-    snprintf(replay, sizeof replay, "verbfault replay --verbose --subject %s -",
+    text_add(&replay, "%s replay --verbose --subject %s -", cli_self(),
              subject);
-    snprintf(explain, sizeof explain, "verbfault explain --subject %s -",
-             subject);
+    text_add(&explain, "%s explain --subject %s -", cli_self(), subject);
+    head.replay = replay.at;
+    head.explain = explain.at;
     head.points = sweep_points_wanted(campaign, &part->sweep, &head.done);
     if (text && sweep_total(&part->sweep, &total) == 0) {
         scn_print(&part->scenario, text, length + 1);
@@ -133,6 +132,8 @@ static int put_part(struct page *page, const struct sweep_campaign *campaign,
         put_points(page, part, &each);
     }
     sweep_free(&each);
+    free(replay.at);
+    free(explain.at);
     free(total.entries);
     free(text);
     return code;

@@ -314,8 +314,9 @@ static int make_scenario(struct recording *recording, const char *part,
         code = CLI_FINDINGS;
     }
     if (text && strcmp(file, "-") != 0)
-        fprintf(stderr, "verbfault record: %s: %d calls of %d ranks\n", file,
-                recording->count, recording->ranks);
+        fprintf(stderr, "verbfault record: %s: %d call%s of %d rank%s\n", file,
+                recording->count, cli_s((unsigned long)recording->count),
+                recording->ranks, cli_s((unsigned long)recording->ranks));
     free(text);
     return code;
 }

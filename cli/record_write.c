@@ -301,8 +301,9 @@ static void put_expectation(const struct recording *recording,
 char *record_text(const struct recording *recording)
 {
     struct text text = {NULL, 0, 0, false};
-    put(&text, "# %d calls, recorded on %s by verbfault record\n",
-        recording->count, recording->options->device ? "a device" : "the mock");
+    put(&text, "# %d call%s, recorded on %s by verbfault record\n",
+        recording->count, cli_s((unsigned long)recording->count),
+        recording->options->device ? "a device" : "the mock");
     put(&text, "profile %s\n", profile_name(recording));
     put(&text, "ranks %d mesh\n", recording->ranks);
     for (int rank = 0; rank < recording->ranks; rank++)

@@ -456,7 +456,8 @@ int cli_replay(int argc, char **argv)
     if (!replay.quiet)
         print_skipped(&replay);
     if (!replay.quiet)
-        printf("%d runs, %d unexpected%s\n", replay.rows, replay.surprises,
+        printf("%d run%s, %d unexpected%s\n", replay.rows,
+               cli_s((unsigned long)replay.rows), replay.surprises,
                cli_interrupted() ? " (interrupted)" : "");
     return replay.surprises > 0 || cli_interrupted() ? CLI_FINDINGS : CLI_FINE;
 }

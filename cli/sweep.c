@@ -133,10 +133,10 @@ static void progress(void *context, unsigned long runs, int points, int all)
     campaign->parts[campaign->part]->runs = runs;
     if (!campaign->tty || seconds <= 0)
         return;
-    fprintf(stderr,
-            CLEAR_LINE "%s, %s: %d of %d points, %lu runs, %.0f a second",
-            part->plan.subject->name, part->name, points, all, runs,
-            (double)runs / seconds);
+    fprintf(
+        stderr, CLEAR_LINE "%s, %s: %d of %d point%s, %lu run%s, %.0f a second",
+        part->plan.subject->name, part->name, points, all,
+        cli_s((unsigned long)all), runs, cli_s(runs), (double)runs / seconds);
     if (points > 0 && points < all && seconds > 1)
         fprintf(stderr, ", about %.0f s left",
                 seconds / points * (all - points) + 0.5);
@@ -179,7 +179,8 @@ static int run_parts(struct sweep_campaign *campaign)
     }
     seconds = (double)(now_ms() - began) / 1000;
     if (runs > 0)
-        fprintf(stderr, "%lu runs in %.1f s, %.0f a second\n", runs, seconds,
+        fprintf(stderr, "%lu run%s in %.1f s, %.0f a second\n", runs,
+                cli_s(runs), seconds,
                 (double)runs / (seconds > 0.001 ? seconds : 0.001));
     /* sweep_state_close() says so. */
     return campaign->state_full ? CLI_ENVIRONMENT : code;
@@ -486,6 +487,22 @@ static bool all_done(const struct sweep_campaign *campaign)
     return true;
 }
 
+/* path: of the state; NULL: it is not kept. */
+static void tell_unfinished(const char *path, bool merge)
+{
+    struct text command = {NULL, 0, 0};
+    if (merge) {
+        fprintf(stderr, "points are missing: is it all shards?\n");
+    } else if (!path) {
+        fprintf(stderr, "interrupted; with -o FILE it could go on\n");
+    } else {
+        text_add(&command, "%s sweep --resume ", cli_self());
+        text_shell(&command, path);
+        fprintf(stderr, "interrupted; to go on: %s\n", command.at);
+    }
+    free(command.at);
+}
+
 /* The report and the files, whatever came of it. */
 static int tell(struct sweep_campaign *campaign, const struct options *options,
                 const char *path)
@@ -505,13 +522,8 @@ static int tell(struct sweep_campaign *campaign, const struct options *options,
         code = page_of_campaign(campaign, options->html);
     if (written != CLI_FINE || code != CLI_FINE)
         return CLI_ENVIRONMENT;
-    if (!all_done(campaign) && path && !options->merge)
-        fprintf(stderr, "interrupted; to go on: verbfault sweep --resume %s\n",
-                path);
-    else if (!all_done(campaign))
-        fprintf(stderr, options->merge
-                            ? "points are missing: is it all shards?\n"
-                            : "interrupted; with -o FILE it could go on\n");
+    if (!all_done(campaign))
+        tell_unfinished(path, options->merge);
     return sweep_campaign_broken(campaign) > 0 || !all_done(campaign)
                ? CLI_FINDINGS
                : CLI_FINE;

@@ -288,8 +288,9 @@ static void show(const struct sweep_programs *programs, int runs)
     double each = runs > 0 ? programs->seconds / runs : 0;
     if (programs->tty)
         fprintf(stderr,
-                CLEAR_LINE "%d of %d runs, %.1f s each, about %.0f s left",
-                runs, programs->runs_wanted, each,
+                CLEAR_LINE "%d of %d run%s, %.1f s each, about %.0f s left",
+                runs, programs->runs_wanted,
+                cli_s((unsigned long)programs->runs_wanted), each,
                 each * (programs->runs_wanted - runs));
 }
 
@@ -436,13 +437,18 @@ static int report(struct sweep_programs *programs)
         fputs(CLEAR_LINE, stderr);
     if (!cli_outputs_to_stdout(&programs->outputs) &&
         !(programs->html && strcmp(programs->html, "-") == 0)) {
-        printf("== %s: %d points, %lu runs", programs->name,
-               programs->point_count, programs->tally.runs);
+        printf("== %s: %d point%s, %lu run%s", programs->name,
+               programs->point_count,
+               cli_s((unsigned long)programs->point_count),
+               programs->tally.runs, cli_s(programs->tally.runs));
         if (programs->left_out > 0)
-            printf(", %d points left out", programs->left_out);
+            printf(", %d point%s left out", programs->left_out,
+                   cli_s((unsigned long)programs->left_out));
         if (programs->unreached > 0)
-            printf(", %d runs that never came to their fault",
-                   programs->unreached);
+            printf(", %d run%s that never came to %s fault",
+                   programs->unreached,
+                   cli_s((unsigned long)programs->unreached),
+                   programs->unreached == 1 ? "its" : "their");
         printf("%s\n", cli_interrupted() ? " (interrupted)" : "");
         sweep_print_tally(&programs->tally, true);
     }
@@ -518,8 +524,9 @@ static int sweep_it(struct sweep_programs *programs)
                                         : "without --ends these calls cannot "
                                           "go wrong in the way that was asked "
                                           "for");
-    fprintf(stderr, "%d points, %d runs\n", programs->point_count,
-            programs->runs_wanted);
+    fprintf(stderr, "%d point%s, %d run%s\n", programs->point_count,
+            cli_s((unsigned long)programs->point_count), programs->runs_wanted,
+            cli_s((unsigned long)programs->runs_wanted));
     code = run_all(programs);
     return code != CLI_FINE ? code : report(programs);
 }

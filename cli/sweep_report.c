@@ -89,19 +89,21 @@ static void print_part(const struct sweep_campaign *campaign,
                        const struct sweep_part *part)
 {
     struct sweep_tally total;
+    unsigned long broken_count;
     char runs[32], broken[64] = "";
     int done, wanted = sweep_points_wanted(campaign, &part->sweep, &done);
     if (!total_of(&part->sweep, &total))
         return;
+    broken_count = sweep_broken(&total);
     if (part->plan.subject->fixed)
-        snprintf(broken, sizeof broken, ", %lu broken promises",
-                 sweep_broken(&total));
+        snprintf(broken, sizeof broken, ", %lu broken promise%s", broken_count,
+                 cli_s(broken_count));
     printf("== %s, %s, depth %d: ", part->plan.subject->name, part->name,
            part->plan.depth);
     if (done < wanted)
         printf("%d of ", done);
-    printf("%d points, %s runs%s\n", wanted,
-           grouped(total.runs, runs, sizeof runs), broken);
+    printf("%d point%s, %s run%s%s\n", wanted, cli_s((unsigned long)wanted),
+           grouped(total.runs, runs, sizeof runs), cli_s(total.runs), broken);
     sweep_print_tally(&total, false);
     free(total.entries);
 }
@@ -113,7 +115,7 @@ void sweep_report(const struct sweep_campaign *campaign, bool interrupted)
         print_part(campaign, campaign->parts[i]);
     printf("\nUnder each title is the first fault that led to it: with the "
            "scenario it is one\nthat verbfault replay repeats. ");
-    printf("%lu broken promises%s\n", broken,
+    printf("%lu broken promise%s%s\n", broken, cli_s(broken),
            interrupted ? " so far (interrupted)" : "");
 }
 
@@ -188,8 +190,8 @@ static void append_slug(char *name, size_t room, const char *text)
 static void put_example(const struct scn *scenario, const char *subject,
                         const struct sweep_entry *entry, FILE *stream)
 {
-    fprintf(stream, "# %lu of the faults that were swept end so.\n",
-            entry->count);
+    fprintf(stream, "# %lu of the faults that were swept end%s so.\n",
+            entry->count, entry->count == 1 ? "s" : "");
     cli_print(scenario, stream);
     for (const char *at = entry->example; *at;) {
         const char *end = strstr(at, "; ");

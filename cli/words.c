@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli.h"
+
 static const struct {
     const char *meaning;
     char letter;
@@ -128,14 +130,14 @@ static void channel_words(const struct scn_statement *statement, char *words,
     switch (statement->u.channel.what) {
     case SCN_CHANNEL_CLOSE:
         snprintf(words, room,
-                 "Rank %d's side channel closes once it has sent %d bytes.",
-                 statement->rank, bytes);
+                 "Rank %d's side channel closes once it has sent %d byte%s.",
+                 statement->rank, bytes, cli_s((unsigned long)bytes));
         break;
     case SCN_CHANNEL_SILENT:
         snprintf(words, room,
                  "Of what rank %d sends on the side channel, nothing arrives "
-                 "after %d bytes.",
-                 statement->rank, bytes);
+                 "after %d byte%s.",
+                 statement->rank, bytes, cli_s((unsigned long)bytes));
         break;
     case SCN_CHANNEL_GARBLE:
         snprintf(words, room,
@@ -146,11 +148,22 @@ static void channel_words(const struct scn_statement *statement, char *words,
     }
 }
 
-static void limit(char *words, size_t room, const char *format, int number)
+/* ", at most 3 regions"; what: one of them. A negative number: nothing. */
+static void limit(char *words, size_t room, int number, const char *what)
 {
     size_t length = strlen(words);
     if (number >= 0)
-        snprintf(words + length, room - length, format, number);
+        snprintf(words + length, room - length, ", at most %d %s%s", number,
+                 what, cli_s((unsigned long)number));
+}
+
+/* ", 3 regions are held by others" */
+static void held(char *words, size_t room, int number, const char *what)
+{
+    size_t length = strlen(words);
+    if (number > 0)
+        snprintf(words + length, room - length, ", %d %s%s held by others",
+                 number, what, number == 1 ? " is" : "s are");
 }
 
 /* Only of a device that is not as its profile makes it. */
@@ -164,21 +177,12 @@ static void device_words(const struct scn_statement *statement, const char *who,
     if (statement->u.device.no_ipv4)
         snprintf(what + length, sizeof what - length,
                  ", it has no IPv4 address");
-    limit(what, sizeof what, ", at most %d regions",
-          statement->u.device.max_mr);
-    limit(what, sizeof what, ", at most %d queue pairs",
-          statement->u.device.max_qp);
-    limit(what, sizeof what, ", at most %d domains",
-          statement->u.device.max_pd);
-    if (statement->u.device.used_mr > 0)
-        limit(what, sizeof what, ", %d regions are held by others",
-              statement->u.device.used_mr);
-    if (statement->u.device.used_qp > 0)
-        limit(what, sizeof what, ", %d queue pairs are held by others",
-              statement->u.device.used_qp);
-    if (statement->u.device.used_pd > 0)
-        limit(what, sizeof what, ", %d domains are held by others",
-              statement->u.device.used_pd);
+    limit(what, sizeof what, statement->u.device.max_mr, "region");
+    limit(what, sizeof what, statement->u.device.max_qp, "queue pair");
+    limit(what, sizeof what, statement->u.device.max_pd, "domain");
+    held(what, sizeof what, statement->u.device.used_mr, "region");
+    held(what, sizeof what, statement->u.device.used_qp, "queue pair");
+    held(what, sizeof what, statement->u.device.used_pd, "domain");
     if (what[0])
         snprintf(words, room, "%s: device %s: %s.", who,
                  statement->u.device.name, what + 2);
@@ -224,8 +228,9 @@ void words_of_statement(const struct scn_statement *statement, char *words,
                                      : "the list of devices is empty");
         break;
     case SCN_ROWS:
-        snprintf(words, room, "%s: the device file has %d rows.", who,
-                 statement->u.number);
+        snprintf(words, room, "%s: the device file has %d row%s.", who,
+                 statement->u.number,
+                 cli_s((unsigned long)statement->u.number));
         break;
     case SCN_COORDINATOR:
         snprintf(words, room, "%s is told to connect to %s.", who,
@@ -244,9 +249,10 @@ void words_of_statement(const struct scn_statement *statement, char *words,
         break;
     case SCN_PEER:
         snprintf(words, room,
-                 "In rank %d's place a stranger connects, sends %d bytes and "
-                 "stays silent.",
-                 statement->rank, statement->u.peer.count);
+                 "In rank %d's place a stranger connects, sends %d byte%s "
+                 "and stays silent.",
+                 statement->rank, statement->u.peer.count,
+                 cli_s((unsigned long)statement->u.peer.count));
         break;
     case SCN_STRAY:
         snprintf(words, room, "A stranger connects first and says nothing.");

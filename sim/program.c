@@ -120,12 +120,13 @@ static void report_leaks(struct sim_rank *rank)
     char message[160];
     vf_machine_leaks(sim.world, rank->number);
     if (sockets > 0) {
-        snprintf(message, sizeof message, "%d sockets left open", sockets);
+        snprintf(message, sizeof message, "%d socket%s left open", sockets,
+                 sockets == 1 ? "" : "s");
         sim_outcome(rank, SCN_LEAK, "leak of socket", message);
     }
     if (blocks > 0 && !rank->mr_kept) {
-        snprintf(message, sizeof message, "%d allocations, %zu bytes", blocks,
-                 bytes);
+        snprintf(message, sizeof message, "%d allocation%s, %zu byte%s", blocks,
+                 blocks == 1 ? "" : "s", bytes, bytes == 1 ? "" : "s");
         sim_outcome(rank, SCN_LEAK, "leak of memory", message);
     }
 }

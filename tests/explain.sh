@@ -136,6 +136,26 @@ for columns in 60 200; do
         out
 done
 check 'no colour where no terminal is' sh -c '! grep -q "$(printf "\033")" out'
+# On a terminal each colour is put on and taken off again, and nothing else is.
+if command -v python3 >/dev/null; then
+    # coloured NAME=VALUE...: what it prints on a terminal
+    coloured() {
+        env "$@" python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+            "$verbfault" explain $legacy null.scn </dev/null >out
+    }
+    escape=$(printf '\033')
+    coloured TERM=xterm
+    check 'colours on a terminal' grep -q "$escape\\[1;31m" out
+    check 'what is put on is taken off, and no more' awk '
+        { n += gsub(/\033\[[0-9;]*[1-9]m/, ""); m += gsub(/\033\[0m/, "") }
+        END { print n, m; exit n != m }' out
+    coloured TERM=xterm NO_COLOR=1
+    check 'NO_COLOR' sh -c '! grep -q "$1" out' - "$escape"
+    coloured TERM=dumb
+    check 'a terminal without colours' sh -c '! grep -q "$1" out' - "$escape"
+else
+    echo "skipped: colours on a terminal (no python3)"
+fi
 explain 0 --svg one.svg --html one.html --subject cjaccl eight.scn
 explain 0 --svg two.svg --html two.html --subject cjaccl eight.scn
 check 'the same picture' cmp one.svg two.svg

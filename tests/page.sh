@@ -63,6 +63,26 @@ verbfault sweep --html >/dev/null 2>errors
 check 'a file is missing: exit 2' [ $? = 2 ]
 check 'in one line' [ "$(wc -l <errors)" = 1 ]
 
+# What is to be pasted begins with the command as it was called.
+mkdir "a b"
+ln -s "$verbfault" "a b/it's"
+"./a b/it's" sweep --subject cjaccl --verbs create_qp --html called.html \
+    >/dev/null 2>&1
+# text_shell() and JSON make of it:
+check 'commands are named as it was called' \
+    grep -qF '"replay":"'"'./a b/it'\\\\''s' replay --verbose" called.html
+"./a b/it's" explain --subject cjaccl --html called.html '<i>&.scn' >/dev/null
+check 'by explain, too' \
+    grep -qF "<pre>&#39;./a b/it&#39;\\&#39;&#39;s&#39; explain --subject cjaccl" \
+    called.html
+"./a b/it's" sweep --verbs >/dev/null 2>errors
+check 'and the way to the help' \
+    grep -qF "try './a b/it'\\''s' sweep --help" errors
+verbfault sweep --subject cjaccl --verbs create_qp --ranks 0 '<i>&.scn' \
+    >table 2>&1
+check 'one point is one point' grep -q ': 1 point, [0-9]* runs, 0 broken promises' \
+    table
+
 # ---- in a browser
 
 # browse PAGE SCRIPT: runs the script in the page once it is loaded; what it

@@ -48,7 +48,7 @@ check 'two of them' [ $# = 2 ]
 "$verbfault" sweep -n 1 --verbs reg_mr,open_device --max-points 1 --once -- \
     "$careless" >out 2>errors
 check 'no more points than wanted' \
-    grep -q ': 1 points, [0-9]* runs, 1 points left out' out
+    grep -q ': 1 point, [0-9]* runs, 1 point left out' out
 "$verbfault" sweep -n 2 --verbs open_device,alloc_pd,reg_mr --max-points 2 \
     --once --html page.html -- "$careless" >out 2>errors
 check 'and some of every rank' sh -c \
@@ -94,8 +94,8 @@ check 'and says so' grep -q 'there is no call to fail' out
 code=$?
 check 'a rank that is not started is exit 2' [ $code = 2 ]
 check 'in one line' \
-    [ "$(cat out)" = 'verbfault sweep: --ranks: there is no rank 1: 1 rank, from'\
-' 0 on; try verbfault sweep --help' ]
+    [ "$(sed 's/; try .*//' out)" = \
+        'verbfault sweep: --ranks: there is no rank 1: 1 rank, from 0 on' ]
 "$verbfault" sweep -n 1 --verbs alloc_pd,create_ah --once -- "$careless" \
     >out 2>&1
 check 'a verb that it does not call is told' \

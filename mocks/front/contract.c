@@ -196,13 +196,15 @@ void vf_contract_childless(struct vf_call *call)
 {
     const struct vf_object *object = call->object;
 
+    uint32_t left = object->children - object->excused_children;
+
     if (object->children <= object->excused_children)
         return;
-    vf_contract_finding(
-        call, false, "children-alive",
-        "%s %u is released while %u objects still use it",
-        vf_kind_word((enum vf_kind)object->kind), (unsigned)object->id,
-        (unsigned)(object->children - object->excused_children));
+    vf_contract_finding(call, false, "children-alive",
+                        "%s %u is released while %u object%s still use%s it",
+                        vf_kind_word((enum vf_kind)object->kind),
+                        (unsigned)object->id, (unsigned)left,
+                        left == 1 ? "" : "s", left == 1 ? "s" : "");
 }
 
 /* Events that the program was given and has not acknowledged. */
@@ -254,17 +256,19 @@ static bool is_the_library_s(const struct vf_call *call)
 void vf_contract_acked(struct vf_call *call)
 {
     const struct vf_object *object = call->object;
+    int32_t count;
 
     if (is_the_library_s(call))
         return;
     if (!call->provider->meet)
         wait_for_acks(call);
-    if (!call->answered && unacked(object) > 0)
+    count = unacked(object);
+    if (!call->answered && count > 0)
         vf_contract_finding(call, false, "unacked-events",
-                            "%u events of %s %u were got and not acknowledged",
-                            (unsigned)unacked(object),
+                            "%u event%s of %s %u %s got and not acknowledged",
+                            (unsigned)count, count == 1 ? "" : "s",
                             vf_kind_word((enum vf_kind)object->kind),
-                            (unsigned)object->id);
+                            (unsigned)object->id, count == 1 ? "was" : "were");
 }
 
 bool vf_memory_alive(const struct vf_world *world, const void *address,
