@@ -364,6 +364,106 @@ static void sends_past_the_granted_depth(void **state)
     host_drop(&b);
 }
 
+/* Sends of a, with room for few completions in its queue, complete at once. */
+static void duplicate_all(int machine, uint32_t cqe)
+{
+    stage_set(&vf_profile_ideal, 2);
+    host_start(&a, 0);
+    host_start(&b, 1);
+    if (cqe > 0) {
+        b.cq = ibv_create_cq(b.context, (int)cqe, NULL, NULL, 0);
+        b.qp = host_qp(&b, IBV_QPT_UC, 32);
+    }
+    connect_hosts(&a, &b);
+    plan(machine, VF_VERB_completion, 1, true, VF_EFFECT_DUPLICATE, 0);
+}
+
+/* A program that believes its device posts one receive for each completion: the
+ * device lied, and the queue is full. */
+static void a_completion_told_twice_is_no_overflow_of_the_programs(void **state)
+{
+    (void)state;
+    duplicate_all(1, 0);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_recv(&b, 1, 0, 64), ENOMEM);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+static void but_one_more_than_that_is(void **state)
+{
+    struct ibv_sge sge;
+    struct ibv_recv_wr list[2], *bad;
+
+    (void)state;
+    duplicate_all(1, 0);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    expect_completion(&b, 1, IBV_WC_SUCCESS);
+    assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    sge = (struct ibv_sge){(uintptr_t)b.memory, 64, b.mr->lkey};
+    for (int i = 0; i < 2; i++)
+        list[i] = (struct ibv_recv_wr){
+            .next = i == 0 ? &list[1] : NULL, .sg_list = &sge, .num_sge = 1};
+    assert_int_equal(ibv_post_recv(b.qp, list, &bad), ENOMEM);
+    FOUND("queue-overflow in post_recv");
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* Of sends likewise. */
+static void a_send_told_twice_is_no_overflow(void **state)
+{
+    (void)state;
+    duplicate_all(0, 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    expect_completion(&a, 2, IBV_WC_SUCCESS);
+    vf_device_unplug(stage.world, 0, "rdma_en2");
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    assert_int_equal(post_send(&a, 2, 0, 64), ENOMEM);
+    NOTHING_FOUND();
+    host_drop(&a);
+    host_drop(&b);
+}
+
+/* A queue that has room for all requests has none for what the device makes
+ * up. */
+static void completions_told_twice_overflow_no_completion_queue(void **state)
+{
+    struct ibv_wc wc[16];
+
+    (void)state;
+    duplicate_all(1, 2);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(post_send(&a, 2, 0, 64), 0);
+        assert_int_equal(ibv_poll_cq(b.cq, 16, wc), 4);
+        NOTHING_FOUND();
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(post_recv(&b, 1, 0, 64), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(post_send(&a, 2, 0, 64), 0);
+    ibv_poll_cq(b.cq, 16, wc);
+    FOUND("cq-overflow in poll_cq");
+    host_drop(&a);
+    host_drop(&b);
+}
+
 static void completed_requests_free_their_places(void **state)
 {
     (void)state;
@@ -1006,6 +1106,10 @@ int main(void)
         TEST(entries_at_the_edge_of_their_region_are_fine),
         TEST(keys_of_another_domain_freed_and_unknown),
         TEST(sends_past_the_granted_depth),
+        TEST(a_completion_told_twice_is_no_overflow_of_the_programs),
+        TEST(but_one_more_than_that_is),
+        TEST(a_send_told_twice_is_no_overflow),
+        TEST(completions_told_twice_overflow_no_completion_queue),
         TEST(completed_requests_free_their_places),
         TEST(completion_queue_overflow),
         TEST(region_released_while_posted),

@@ -23,9 +23,17 @@ static void changed(const struct vf_machine *machine)
         hooks->changed(hooks->context, machine->number);
 }
 
+/* A program makes room for its requests, not for what its device makes up. */
+static bool is_full(struct vf_object *cq)
+{
+    if (cq->shadow.cq.held == 0)
+        cq->shadow.cq.again = 0;
+    return cq->shadow.cq.held >= cq->shadow.cq.room + cq->shadow.cq.again;
+}
+
 static void hand_over(struct vf_object *cq, const struct ibv_wc *wc)
 {
-    if (cq->shadow.cq.held >= cq->shadow.cq.room) {
+    if (is_full(cq)) {
         cq->shadow.cq.overflow = true; /* the next poll tells */
         vf_async_object(cq, IBV_EVENT_CQ_ERR);
     } else {
@@ -140,6 +148,7 @@ static void apply(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
         return;
     case VF_EFFECT_DUPLICATE:
         hand_over(cq, wc);
+        cq->shadow.cq.again++;
         break;
     case VF_EFFECT_GARBLED:
         garble(wc);
@@ -158,12 +167,14 @@ void vf_completion(struct vf_object *qp, struct vf_object *cq,
                    const struct vf_fault *fault)
 {
     struct ibv_wc wc = *generated;
+    uint32_t freed = vf_contract_completed(qp, generated, recv);
 
-    vf_contract_completed(qp, generated, recv);
     if (!fault) {
         hand_over(cq, &wc);
         return;
     }
+    if (fault->effect == VF_EFFECT_DUPLICATE)
+        vf_contract_told_again(qp, recv, freed);
     vf_plan_hit(qp->machine, fault);
     tell(qp, generated, fault);
     apply(qp, cq, &wc, fault);

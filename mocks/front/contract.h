@@ -132,9 +132,14 @@ bool vf_contract_plain_send(struct vf_object *qp, const struct vf_plain *plain);
 bool vf_contract_plain_recv(struct vf_object *qp, const struct vf_plain *plain);
 /* The provider did not take it. */
 void vf_contract_take_back(struct vf_object *qp, struct vf_posted_queue *queue);
-/* The provider completed a request on the queue pair. */
-void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
-                           bool recv);
+/* The provider completed a request on the queue pair. Returns how many places
+ * of its queue that makes free. */
+uint32_t vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
+                               bool recv);
+/* The device tells of that completion a second time. What a program does that
+ * believes it, posting once more for so many places, is not its mistake: a real
+ * device refuses it, and so does the provider, without a finding. */
+void vf_contract_told_again(struct vf_object *qp, bool recv, uint32_t places);
 /* The requests of a queue pair or shared receive queue are gone without
  * completions; nothing for other objects. */
 void vf_contract_forget(struct vf_object *object);

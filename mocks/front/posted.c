@@ -381,8 +381,8 @@ void vf_contract_depth(struct vf_call *call)
 {
     const struct vf_posted_queue *queue = queue_of(call);
 
-    if (queue->slots <= queue->depth)
-        return;
+    if (queue->slots <= queue->depth + queue->again)
+        return; /* the provider may refuse it, though */
     if (call->verb == VF_VERB_post_recv && call->object->parent[3])
         return; /* its receives are in the shared queue: refused, not lost */
     vf_contract_finding(call, false, "queue-overflow",
@@ -448,11 +448,32 @@ static void invalidate(const struct vf_object *qp, uint32_t rkey)
         vf_window_unbind(window);
 }
 
-void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
-                           bool recv)
+/* The queue that a completion of the queue pair is of; NULL: it is gone. */
+static struct vf_posted_queue *completing(struct vf_object *qp, bool recv)
 {
+    if (!recv)
+        return &qp->shadow.qp.send;
+    if (!qp->parent[3])
+        return &qp->shadow.qp.recv;
+    return qp->parent[3]->live ? &qp->parent[3]->shadow.srq.recv : NULL;
+}
+
+void vf_contract_told_again(struct vf_object *qp, bool recv, uint32_t places)
+{
+    struct vf_posted_queue *queue = completing(qp, recv);
+
+    if (queue)
+        queue->again += places;
+}
+
+uint32_t vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
+                               bool recv)
+{
+    const struct vf_posted_queue *queue = completing(qp, recv);
+    uint32_t before = queue ? queue->slots : 0;
+
     if (qp->machine->world->hooks.unchecked)
-        return;
+        return 0;
     if (!recv)
         retire(qp, &qp->shadow.qp.send, wc, false);
     else if (!qp->parent[3])
@@ -464,12 +485,14 @@ void vf_contract_completed(struct vf_object *qp, const struct ibv_wc *wc,
             qp->machine->world->provider->meet ? IBV_QPS_UNKNOWN : IBV_QPS_ERR;
     else if (recv && wc->wc_flags & IBV_WC_WITH_INV)
         invalidate(qp, wc->invalidated_rkey);
+    return queue ? before - queue->slots : 0;
 }
 
 static void empty(struct vf_object *owner, struct vf_posted_queue *queue)
 {
     while (queue->first)
         forget(owner, queue, queue->first);
+    queue->again = 0;
 }
 
 void vf_contract_forget(struct vf_object *object)

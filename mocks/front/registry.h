@@ -88,6 +88,7 @@ struct vf_posted_queue {
     struct vf_posted *first, *last;
     uint32_t slots;
     uint32_t depth; /* granted */
+    uint32_t again; /* places that the device told its program of twice */
 };
 
 struct vf_object {
@@ -126,6 +127,7 @@ struct vf_object {
         struct {
             uint32_t room;
             uint32_t held;
+            uint32_t again;  /* of these, or taken since: told twice */
             uint32_t events; /* handed out, of both kinds */
             bool overflow;
         } cq;
