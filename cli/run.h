@@ -250,6 +250,9 @@ int run_os_file(const char *text, size_t length, char path[RUN_FILE_MAX],
                 int *fd);
 /* Where this program's file is; false: not known. */
 bool run_os_executable(char path[RUN_PATH_MAX]);
+/* Another name of the folder, without a blank or a colon, for as long as this
+ * process lives; false: there is none. */
+bool run_os_plain_folder(const char *folder, char name[RUN_PATH_MAX]);
 /* How the loader is told, and how a library's name ends. */
 extern const char *const run_os_preload, *const run_os_library_path,
                                              *const run_os_library_suffix;

@@ -61,6 +61,22 @@ static int locate(struct run_library *library, const char *name)
                              "name it in VERBFAULT_LIBRARY");
 }
 
+/* The loader's lists end a name at a blank or a colon: the same folder under
+ * another name. false: there is none. */
+static bool make_plain(struct run_library *library, char *directory)
+{
+    char name[RUN_PATH_MAX], file[RUN_PATH_MAX];
+    snprintf(name, sizeof name, "%s", library->file + strlen(directory) + 1);
+    if (strpbrk(name, " :") || !run_os_plain_folder(directory, file) ||
+        strlen(file) + strlen(name) + 2 > sizeof library->file)
+        return false;
+    strcpy(directory, file);
+    strcpy(library->file, file);
+    strcat(library->file, "/");
+    strcat(library->file, name);
+    return true;
+}
+
 int run_library_find(struct run_library *library, bool device)
 {
     char directory[RUN_PATH_MAX];
@@ -75,12 +91,12 @@ int run_library_find(struct run_library *library, bool device)
     }
     strcpy(library->file, absolute);
     free(absolute);
-    if (strpbrk(library->file, " :"))
+    strcpy(directory, library->file);
+    to_directory(directory);
+    if (strpbrk(library->file, " :") && !make_plain(library, directory))
         return complain(library->file,
                         "the loader takes no path with a space or a colon: "
                         "put the library elsewhere (VERBFAULT_LIBRARY)");
-    strcpy(directory, library->file);
-    to_directory(directory);
     if (device) /* libibverbs stays what it is; librdma.dylib has a stand-in */
         snprintf(library->path, sizeof library->path, "%s/device", directory);
     else

@@ -18,6 +18,15 @@ const char *const run_os_preload = "LD_PRELOAD";
 const char *const run_os_library_path = "LD_LIBRARY_PATH";
 const char *const run_os_library_suffix = ".so";
 
+bool run_os_plain_folder(const char *folder, char name[RUN_PATH_MAX])
+{
+    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    snprintf(name, RUN_PATH_MAX, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    return true;
+}
+
 void run_os_adopt(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -76,6 +76,13 @@ int run_os_file(const char *text, size_t length, char path[RUN_FILE_MAX],
     return close(file) == 0 && used ? 0 : -1;
 }
 
+bool run_os_plain_folder(const char *folder, char name[RUN_PATH_MAX])
+{
+    (void)folder;
+    (void)name;
+    return false;
+}
+
 bool run_os_executable(char path[RUN_PATH_MAX])
 {
 #ifdef __APPLE__

@@ -22,17 +22,24 @@ if [ "${1-}" = --real ]; then
 fi
 verbfault=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") programs=$2
 libraries=$(dirname "$verbfault")/lib
-library=$libraries/libverbfault-device.so
-mock=$libraries/libverbfault.so
 helpers=$(cd "$(dirname "$0")" && pwd)/programs
 top=$(cd "$(dirname "$0")/.." && pwd)
-passage=$programs/run_passage
 gid=${DEVICE_GID-0}
 shift 2
 parts=${*:-same faults findings run replay programs}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+ln -s "$libraries" libraries
+ln -s "$helpers" helpers
+ln -s "$top" top
+verbfault=$scratch/verbfault programs=$scratch/programs
+libraries=$scratch/libraries helpers=$scratch/helpers top=$scratch/top
+library=$libraries/libverbfault-device.so mock=$libraries/libverbfault.so
+passage=$programs/run_passage
 failed=0 passed=0
 
 good() {

@@ -6,10 +6,16 @@
 # S1, S2, ... are the start-up failures of the table in docs/doctor.md.
 set -u
 verbfault=$1 programs=$2 library=$3
-guest=$programs/run_doctor_guest
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+ln -s "$(dirname "$library")" lib
+verbfault=$scratch/verbfault programs=$scratch/programs
+library=$scratch/lib/$(basename "$library")
+guest=$programs/run_doctor_guest
 unset JACCL_RANK MLX_RANK JACCL_IBV_DEVICES MLX_IBV_DEVICES JACCL_RING \
     MLX_JACCL_RING NO_COLOR
 failed=0 passed=0

@@ -14,6 +14,10 @@ mark=VERBFAULT_TEST_MARK=$$.$(date +%s)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/tmp"
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+verbfault=$scratch/verbfault programs=$scratch/programs
 failed=0 passed=0
 
 good() {

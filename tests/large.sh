@@ -10,6 +10,10 @@ verbfault=$1 programs=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+verbfault=$scratch/verbfault programs=$scratch/programs
 failed=0 passed=0
 
 printf 'profile ideal\nranks 2 mesh\n' >mesh.scn

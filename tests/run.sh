@@ -8,11 +8,16 @@
 # for libverbfault: then nothing that needs verbs is tested.
 set -u
 verbfault=$1 programs=$2
-rank=$programs/run_rank
 scratch=$(mktemp -d)
 mark=VERBFAULT_TEST_MARK=$$.$(date +%s)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+libraries=$(dirname "$verbfault")/lib
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+verbfault=$scratch/verbfault programs=$scratch/programs
+rank=$programs/run_rank
 failed=0 passed=0
 
 good() {
@@ -352,10 +357,23 @@ verbs() {
 }
 printf 'profile ideal\nfault 0 reg_mr 1 null ENOMEM\n' >mr.scn
 printf 'profile ideal\nfault 0 reg_mr 99 null ENOMEM\n' >late.scn
+# The loader's lists are cut at blanks and colons.
+beneath_a_blank() {
+    mkdir 'a b:c'
+    cp -R "$libraries/." 'a b:c'
+    VERBFAULT_LIBRARY="$scratch/a b:c/libverbfault.so"
+    export VERBFAULT_LIBRARY
+    expect 'a library under a path with a blank and a colon' 1 \
+        '^r0: crash: null-mr in dereg_mr$' -n 1 --scenario mr.scn -- \
+        "$programs/run_careless"
+    unset VERBFAULT_LIBRARY
+    rm -r 'a b:c'
+}
 if [ -n "${VERBFAULT_LIBRARY-}" ]; then
     skip "verbs: $VERBFAULT_LIBRARY stands in for the library"
 elif [ -e "$programs/run_verbs" ]; then
     verbs
+    beneath_a_blank
 else
     skip "verbs: there was no libibverbs to link a program with"
 fi

@@ -6,6 +6,10 @@ verbfault=$1 programs=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+# Names that need no quotes and fit into a list, wherever the repository lies.
+ln -s "$verbfault" verbfault
+ln -s "$programs" programs
+verbfault=$scratch/verbfault programs=$scratch/programs
 mkdir tmp
 TMPDIR=$scratch/tmp
 export TMPDIR
