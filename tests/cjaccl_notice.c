@@ -317,6 +317,29 @@ static void a_failure_is_told_with_its_reason(void **state)
     }
 }
 
+static void fail_before_rank_2(struct rank *rank)
+{
+    if (rank->number == 2)
+        await_turn(2);
+    fail_in_sum(rank);
+    end_turn();
+}
+
+/* Rank 2 comes when rank 0 has failed as well, because of rank 1. What it hears
+ * first is what rank 0 passed on, and that stays the reason. */
+static void the_first_that_failed_is_named(void **state)
+{
+    (void)state;
+    failing = 1;
+    for (int kind = 0; kind < SOCKETS; kind++) {
+        start((enum kind)kind, 3);
+        ranks_run(&ranks, fail_before_rank_2);
+        expect_peer(0, 1, "rank 0: all_sum: rank 1 failed, in all_sum");
+        expect_peer(2, 1, "rank 2: all_sum: rank 1 failed, in all_sum");
+        ranks_finish(&ranks);
+    }
+}
+
 /* As the end of its process does. */
 static void go(struct rank *rank)
 {
@@ -573,6 +596,7 @@ int main(void)
         cmocka_unit_test(groups_end_in_any_order),
         cmocka_unit_test(what_needs_it_is_an_error),
         cmocka_unit_test(a_failure_is_told_with_its_reason),
+        cmocka_unit_test(the_first_that_failed_is_named),
         cmocka_unit_test(a_lost_rank_is_named_by_all),
         cmocka_unit_test(what_is_no_notice_is_refused),
         cmocka_unit_test(its_text_is_tamed),
