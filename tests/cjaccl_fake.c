@@ -48,7 +48,8 @@ struct fake_cq {
 struct fake_message {
     struct fake_qp *from;
     uint64_t id;
-    const void *data;
+    struct ibv_sge entries[2];
+    int count;
     uint32_t length;
 };
 
@@ -82,6 +83,7 @@ void fake_machine_init(struct fake_machine *machine)
     machine->gid_count = 3;
     machine->depth = 1023;
     machine->max_cqe = 1000;
+    machine->entries = 1;
 }
 
 void fake_enter(struct fake_machine *machine)
@@ -210,6 +212,101 @@ static void make_sends_late(struct fake_cq *cq)
     }
 }
 
+/* What a request takes of a queue's depth: Thunderbolt counts frames. */
+static int units_of(const struct fake_qp *qp, uint32_t length)
+{
+    return machine_of(qp->qp.context)->transport == 100
+               ? (int)((length + 4095) / 4096)
+               : 1;
+}
+
+static void complete(struct fake_qp *qp, uint64_t id, enum ibv_wc_opcode opcode,
+                     uint32_t length, uint32_t posted)
+{
+    struct fake_entry *entry = &qp->cq->entries[qp->cq->count++];
+
+    memset(entry, 0, sizeof *entry);
+    entry->wc.wr_id = id;
+    entry->wc.opcode = opcode;
+    entry->wc.byte_len = length;
+    entry->wc.qp_num = qp->qp.qp_num;
+    entry->used = opcode == IBV_WC_RECV ? &qp->recvs : &qp->sends;
+    entry->units = units_of(qp, posted);
+}
+
+static void copy_message(unsigned char *to, const struct fake_message *message)
+{
+    for (int i = 0; i < message->count; i++) {
+        const struct ibv_sge *entry = &message->entries[i];
+
+        memcpy(to, (const void *)(uintptr_t)entry->addr, entry->length);
+        to += entry->length;
+    }
+}
+
+static void deliver(struct fake_qp *to, const struct fake_message *message)
+{
+    struct ibv_sge *sge = &to->sges[0];
+
+    bool fits = message->length <= sge->length &&
+                units_of(to, message->length) == units_of(to, sge->length);
+
+    if (fits)
+        copy_message((void *)(uintptr_t)sge->addr, message);
+    if (fits && fails(machine_of(message->from->qp.context), "scribble"))
+        memset((void *)(uintptr_t)sge->addr, 0xee, message->length);
+    complete(to, to->receives[0].wr_id, IBV_WC_RECV, message->length,
+             sge->length);
+    if (!fits)
+        to->cq->entries[to->cq->count - 1].wc.status = IBV_WC_LOC_LEN_ERR;
+    if (message->id != 0)
+        complete(message->from, message->id, IBV_WC_SEND, 0, message->length);
+    to->receive_count--;
+    memmove(to->receives, to->receives + 1,
+            (size_t)to->receive_count * sizeof *to->receives);
+    memmove(to->sges, to->sges + 1,
+            (size_t)to->receive_count * sizeof *to->sges);
+}
+
+static void deliver_waiting(struct fake_qp *qp)
+{
+    struct fake_message message = qp->waiting[0];
+
+    qp->waiting_count--;
+    memmove(qp->waiting, qp->waiting + 1,
+            (size_t)qp->waiting_count * sizeof *qp->waiting);
+    deliver(qp, &message);
+}
+
+/* A slow machine's turn: one message that it was given, after a while. */
+static void deliver_slowly(struct fake_machine *machine)
+{
+    if (++machine->polls % 3 != 0)
+        return;
+    for (struct fake_qp *qp = qps; qp != NULL; qp = qp->next) {
+        if (qp->waiting_count == 0 || qp->receive_count == 0 ||
+            machine_of(qp->waiting[0].from->qp.context) != machine)
+            continue;
+        deliver_waiting(qp);
+        return;
+    }
+}
+
+/* All the bytes of the entry are in the region that its key names. */
+static bool is_registered(const struct fake_machine *machine,
+                          const struct ibv_sge *entry)
+{
+    for (int i = 0; i < FAKE_REGIONS; i++) {
+        const struct ibv_mr *mr = machine->live[i];
+
+        if (mr != NULL && mr->lkey == entry->lkey)
+            return entry->addr >= (uintptr_t)mr->addr &&
+                   entry->addr + entry->length <=
+                       (uintptr_t)mr->addr + mr->length;
+    }
+    return false;
+}
+
 static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
 {
     struct fake_cq *fake = (struct fake_cq *)cq;
@@ -217,6 +314,8 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
     int n = 0;
 
     (void)pthread_mutex_lock(&lock);
+    if (machine->slow)
+        deliver_slowly(machine);
     if (machine->late_sends) {
         make_sends_late(fake);
         room = 1;
@@ -248,52 +347,6 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *completions)
     return n;
 }
 
-/* What a request takes of a queue's depth: Thunderbolt counts frames. */
-static int units_of(const struct fake_qp *qp, uint32_t length)
-{
-    return machine_of(qp->qp.context)->transport == 100
-               ? (int)((length + 4095) / 4096)
-               : 1;
-}
-
-static void complete(struct fake_qp *qp, uint64_t id, enum ibv_wc_opcode opcode,
-                     uint32_t length, uint32_t posted)
-{
-    struct fake_entry *entry = &qp->cq->entries[qp->cq->count++];
-
-    memset(entry, 0, sizeof *entry);
-    entry->wc.wr_id = id;
-    entry->wc.opcode = opcode;
-    entry->wc.byte_len = length;
-    entry->wc.qp_num = qp->qp.qp_num;
-    entry->used = opcode == IBV_WC_RECV ? &qp->recvs : &qp->sends;
-    entry->units = units_of(qp, posted);
-}
-
-static void deliver(struct fake_qp *to, const struct fake_message *message)
-{
-    struct ibv_sge *sge = &to->sges[0];
-
-    bool fits = message->length <= sge->length &&
-                units_of(to, message->length) == units_of(to, sge->length);
-
-    if (fits)
-        memcpy((void *)(uintptr_t)sge->addr, message->data, message->length);
-    if (fits && fails(machine_of(message->from->qp.context), "scribble"))
-        memset((void *)(uintptr_t)sge->addr, 0xee, message->length);
-    complete(to, to->receives[0].wr_id, IBV_WC_RECV, message->length,
-             sge->length);
-    if (!fits)
-        to->cq->entries[to->cq->count - 1].wc.status = IBV_WC_LOC_LEN_ERR;
-    if (message->id != 0)
-        complete(message->from, message->id, IBV_WC_SEND, 0, message->length);
-    to->receive_count--;
-    memmove(to->receives, to->receives + 1,
-            (size_t)to->receive_count * sizeof *to->receives);
-    memmove(to->sges, to->sges + 1,
-            (size_t)to->receive_count * sizeof *to->sges);
-}
-
 static struct fake_qp *find_qp(uint32_t number)
 {
     struct fake_qp *qp = qps;
@@ -310,11 +363,20 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
     struct fake_message message = {
         .from = qp,
         .id = wr->wr_id,
-        .data = (const void *)(uintptr_t)wr->sg_list->addr,
-        .length = wr->sg_list->length,
+        .count = wr->num_sge,
     };
 
-    EXPECT_INITIALIZED(message.data, message.length);
+    if (wr->num_sge > machine->entries)
+        return EINVAL;
+    for (int i = 0; i < wr->num_sge; i++) {
+        message.entries[i] = wr->sg_list[i];
+        message.length += wr->sg_list[i].length;
+        EXPECT_INITIALIZED((const void *)(uintptr_t)wr->sg_list[i].addr,
+                           wr->sg_list[i].length);
+        if (!is_registered(machine, &wr->sg_list[i]))
+            return EINVAL;
+    }
+    machine->straight += wr->num_sge > 1;
     if (fails(machine, "post_send"))
         return machine->fail_errno;
     if (qp->sends + units_of(qp, message.length) > qp->depth)
@@ -323,7 +385,9 @@ static int send_locked(struct fake_machine *machine, struct fake_qp *qp,
     /* "vanish": the sender is told that all is well. */
     if (fails(machine, "vanish"))
         complete(qp, wr->wr_id, IBV_WC_SEND, 0, message.length);
-    else if (peer != NULL && peer->receive_count > 0) {
+    else if (peer != NULL && machine->slow) {
+        peer->waiting[peer->waiting_count++] = message;
+    } else if (peer != NULL && peer->receive_count > 0) {
         deliver(peer, &message);
         /* "twice": the cable has an echo. */
         message.id = 0;
@@ -359,14 +423,9 @@ static int recv_locked(struct fake_qp *qp, const struct ibv_recv_wr *wr)
     qp->recvs += units;
     qp->receives[qp->receive_count] = *wr;
     qp->sges[qp->receive_count++] = *wr->sg_list;
-    if (qp->waiting_count > 0) {
-        struct fake_message message = qp->waiting[0];
-
-        qp->waiting_count--;
-        memmove(qp->waiting, qp->waiting + 1,
-                (size_t)qp->waiting_count * sizeof *qp->waiting);
-        deliver(qp, &message);
-    }
+    if (qp->waiting_count > 0 &&
+        !machine_of(qp->waiting[0].from->qp.context)->slow)
+        deliver_waiting(qp);
     return 0;
 }
 
@@ -418,6 +477,7 @@ static int query_device(struct ibv_context *context,
     attr->max_qp = 11;
     attr->max_qp_wr = 4095;
     attr->max_cqe = machine->max_cqe;
+    attr->max_sge = machine->entries;
     return 0;
 }
 
@@ -481,12 +541,24 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
     mr->context = pd->context;
     mr->addr = addr;
     mr->length = length;
-    mr->lkey = 7;
+    mr->lkey = 7 + (uint32_t)machine->regions;
+    for (int i = 0; i < FAKE_REGIONS; i++) {
+        if (machine->live[i] != NULL)
+            continue;
+        machine->live[i] = mr;
+        break;
+    }
     return mr;
 }
 
 static int dereg_mr(struct ibv_mr *mr)
 {
+    struct fake_machine *machine = machine_of(mr->context);
+
+    for (int i = 0; i < FAKE_REGIONS; i++) {
+        if (machine->live[i] == mr)
+            machine->live[i] = NULL;
+    }
     return unmake(machine_of(mr->context), "dereg_mr", mr);
 }
 

@@ -150,6 +150,11 @@ static int poll_all(struct cj_group *group)
     return count;
 }
 
+int cji_take_completions(struct cj_group *group)
+{
+    return poll_all(group) < 0 ? (int)group->error.code : CJ_OK;
+}
+
 static int fail_timeout(struct cj_group *group,
                         const struct cji_operation *operation)
 {

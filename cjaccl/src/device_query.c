@@ -34,6 +34,7 @@ static void query_limits(struct cj_group *group, struct cji_device *device)
 {
     struct ibv_device_attr attr;
 
+    device->send_entries = 1;
     memset(&attr, 0, sizeof attr);
     if (group->verbs.query_device == NULL ||
         group->verbs.query_device(device->context, &attr) != 0)
@@ -42,6 +43,8 @@ static void query_limits(struct cj_group *group, struct cji_device *device)
     device->max_qp = attr.max_qp;
     device->max_qp_wr = attr.max_qp_wr;
     device->max_cqe = attr.max_cqe;
+    if (attr.max_sge >= 2 && !device->thunderbolt)
+        device->send_entries = 2;
 }
 
 static int query_port(struct cj_group *group, struct cji_device *device,

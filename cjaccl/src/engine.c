@@ -7,14 +7,21 @@
 
 #include <string.h>
 
-/* Bytes of data in the largest message of cjaccl's own, room for a trailer. */
+/*
+ * Bytes of data in the largest message of cjaccl's own, room for a trailer.
+ * Each message has a price, whatever its size. It is less than 128 KiB in all;
+ * and frames, where a device counts them, are dear.
+ */
 #define CHUNK ((size_t)64 * 1024)
+#define LARGE_CHUNK ((size_t)124 * 1024)
 #define TRAILER_ROOM CJI_FRAME_SIZE
 #define LARGEST_CLASS (CJI_FRAME_SIZE << (CJI_CLASS_COUNT - 1))
 
 /* As many as keep a link busy while others are filled and used up. */
 #define SENDS 3
 #define RECEIVES 4
+#define LARGE_SENDS 2
+#define LARGE_RECEIVES 3
 
 /* Before macOS 26.3, JACCL sends no message of more than one frame. */
 static bool has_large_messages(void)
@@ -37,18 +44,31 @@ static size_t class_for(size_t bytes)
     return CJI_FRAME_SIZE << k;
 }
 
+static bool has_large_chunks(const struct cj_group *group)
+{
+    return cji_has_credits(group) && !group->whole;
+}
+
+static size_t chunk(const struct cj_group *group)
+{
+    return has_large_chunks(group) ? LARGE_CHUNK : CHUNK;
+}
+
 size_t cji_payload(const struct cj_group *group, size_t bytes)
 {
-    return cji_has_trailers(group) ? CHUNK : class_for(bytes);
+    return cji_has_trailers(group) ? chunk(group) : class_for(bytes);
 }
 
 size_t cji_slot_size(const struct cj_group *group)
 {
-    return cji_has_trailers(group) ? CHUNK + TRAILER_ROOM : LARGEST_CLASS;
+    return cji_has_trailers(group) ? chunk(group) + TRAILER_ROOM
+                                   : LARGEST_CLASS;
 }
 
 int cji_send_slots(const struct cj_group *group)
 {
+    if (has_large_chunks(group))
+        return LARGE_SENDS;
     return cji_has_trailers(group) ? SENDS : CJI_SLOTS;
 }
 
@@ -95,6 +115,7 @@ int cji_post_failed(struct cj_group *group, const struct cji_link *link,
 static int credits(const struct cj_group *group)
 {
     int depth = group->least_depth;
+    int most = has_large_chunks(group) ? LARGE_RECEIVES : RECEIVES;
 
     for (int i = 0; group->least_depth == 0 && i < group->link_count; i++) {
         if (depth == 0 || group->links[i].depth < depth)
@@ -102,7 +123,7 @@ static int credits(const struct cj_group *group)
     }
     if (group->whole)
         depth /= (int)(cji_slot_size(group) / CJI_FRAME_SIZE);
-    return depth > RECEIVES ? RECEIVES : depth - 1;
+    return depth > most ? most : depth - 1;
 }
 
 int cji_engine_check(struct cj_group *group)

@@ -59,6 +59,17 @@ int cji_receives_repost(struct cj_group *group, struct cji_link *link);
 
 /* send.c */
 
+/*
+ * Whether messages are sent and received in turn, one for one, and receives
+ * posted again at once. So the trailers of what goes give back what came, both
+ * ends are never out of credits together, and few slots are in use at a time.
+ */
+static inline bool cji_takes_turns(const struct cj_group *group,
+                                   const struct cji_flow *flow)
+{
+    return cji_has_credits(group) && flow->messages > 1;
+}
+
 /* How many slots the flow can use: what there is, and what queues hold. */
 size_t cji_slots_of_flow(const struct cj_group *group,
                          const struct cji_flow *flow);
@@ -75,6 +86,9 @@ bool cji_round_has_begun(const struct cji_operation *operation,
                          const struct cji_flow *flow, size_t m);
 
 /* completion.c */
+
+/* Takes the completions that are there: a status. */
+int cji_take_completions(struct cj_group *group);
 
 /* Waits for completions on the operation's links. Before it waits, and only
  * then, it posts receives again and tells the peers. */

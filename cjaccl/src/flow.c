@@ -1,7 +1,20 @@
 #include "engine.h"
 
 #include "error.h"
+#include "straight.h"
 #include "transport.h"
+
+size_t cji_flow_let_go(const struct cj_group *group,
+                       const struct cji_flow *flow)
+{
+    size_t least = flow->posted;
+
+    for (int i = 0; group->straight && i < flow->link_count; i++) {
+        if (flow->links[i]->traffic.flow_done < least)
+            least = flow->links[i]->traffic.flow_done;
+    }
+    return least;
+}
 
 uint64_t cji_digest(uint64_t digest, uint64_t value)
 {
@@ -15,7 +28,6 @@ static void start_sending(struct cji_flow *flow)
         struct cji_traffic *traffic = &flow->links[i]->traffic;
 
         traffic->send_flow = flow;
-        traffic->flow_posted = 0;
         traffic->flow_done = 0;
     }
 }
@@ -59,11 +71,13 @@ static int post_receives(struct cj_group *group,
 {
     int status = CJ_OK;
 
-    if (cji_has_credits(group))
-        return CJ_OK;
     for (int i = 0; status == CJ_OK && i < operation->flow_count; i++) {
-        if (operation->flows[i].receives)
-            status = cji_receives_post(group, operation, &operation->flows[i]);
+        struct cji_flow *flow = &operation->flows[i];
+
+        if (flow->receives && cji_takes_turns(group, flow))
+            status = cji_receives_repost(group, flow->links[0]);
+        else if (flow->receives && !cji_has_credits(group))
+            status = cji_receives_post(group, operation, flow);
     }
     return status;
 }
@@ -80,6 +94,20 @@ static int post_sends(struct cj_group *group, struct cji_operation *operation,
                 cji_sends_post(group, operation, &operation->flows[i], filled);
     }
     return status;
+}
+
+/* Between two messages of those that take turns: what has come. */
+static int take_turns(struct cj_group *group,
+                      const struct cji_operation *operation)
+{
+    for (int i = 0; i < operation->flow_count; i++) {
+        const struct cji_flow *flow = &operation->flows[i];
+
+        if (cji_takes_turns(group, flow) && !flow->receives &&
+            flow->posted < flow->messages)
+            return cji_take_completions(group);
+    }
+    return CJ_OK;
 }
 
 static int claim_receives(struct cj_group *group,
@@ -120,6 +148,8 @@ static int advance(struct cj_group *group, struct cji_operation *operation)
         status = post_receives(group, operation);
         if (status == CJ_OK)
             status = post_sends(group, operation, &filled);
+        if (status == CJ_OK && filled)
+            status = take_turns(group, operation);
     } while (status == CJ_OK && filled);
     return status;
 }
@@ -139,6 +169,7 @@ int cji_run(struct cj_group *group, struct cji_operation *operation)
 
     for (int i = 0; i < operation->flow_count; i++)
         start_flow(group, &operation->flows[i]);
+    cji_straight_begin(group, operation);
     /* Before anything is looked at: a peer that does something else shall hear
      * what this rank does, too. */
     status = post_receives(group, operation);
@@ -150,6 +181,7 @@ int cji_run(struct cj_group *group, struct cji_operation *operation)
             break;
         status = cji_await_completion(group, operation);
     }
+    cji_straight_end(group);
     forget_flows(group);
     return status;
 }

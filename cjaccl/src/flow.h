@@ -6,9 +6,10 @@
  * callbacks, and a rule for what may happen when:
  *
  *   sends      Message m may be filled as soon as m < flow->ready. The engine
- *              calls fill() for it when a send slot is free, and posts it. A
- *              flow that sends may have several links: the same bytes go to
- *              each of them from one slot.
+ *              calls fill() for it when a send slot is free, or copies it from
+ *              its place(), and posts it. A flow that sends may have several
+ *              links: the same bytes go to each of them from one slot. Large
+ *              data go straight from their place().
  *   receives   The engine posts receives ahead and counts what has arrived, in
  *              order. progress() looks at flow->arrived, uses up what it can
  *              (cji_flow_data() says where message m is), and counts it in
@@ -53,14 +54,15 @@
  * data may be on their way, and one note, a message of a trailer only. Both
  * ends count what came since start-up; a trailer tells the peer how many
  * messages were used up and their receives posted again (which is done when
- * there is nothing else to do), and how many notes came. A note is sent when
- * more than half of the credits (all of them, while data is still to go that
- * way) were not told, and the last note was acknowledged. So no note answers a
- * note, and no two ranks wait for each other: who has no credit left has sent
- * something after the peer's last note came, which acknowledges it, and the
- * peer can send another. A message that comes before its operation begins here
- * waits in its slot. Where some device of the group is a Thunderbolt one, all
- * messages fill it.
+ * there is nothing else to do; in an operation of several messages, which are
+ * sent and received in turn, at once), and how many notes came. A note is sent
+ * when more than half of the credits (all of them, while data is still to go
+ * that way) were not told, and the last note was acknowledged. So no note
+ * answers a note, and no two ranks wait for each other: who has no credit left
+ * has sent something after the peer's last note came, which acknowledges it,
+ * and the peer can send another. A message that comes before its operation
+ * begins here waits in its slot. Where some device of the group is a
+ * Thunderbolt one, all messages fill it.
  *
  * A wait ends with a completion, at the group's deadline, or some time after a
  * peer has closed its side channel: not at once, because a peer that is through
@@ -102,7 +104,13 @@ struct cji_operation {
      * on both ends of the flow. */
     size_t (*size)(const struct cji_operation *operation,
                    const struct cji_flow *flow, size_t m);
-    /* Writes that many bytes of data. */
+    /* Where they are, if they go as they are: within the source_size bytes of
+     * the caller's at `source`, which may go straight (straight.h). */
+    const unsigned char *(*place)(const struct cji_operation *operation,
+                                  const struct cji_flow *flow, size_t m);
+    const unsigned char *source;
+    size_t source_size;
+    /* Where `place` is NULL: writes that many bytes of data. */
     void (*fill)(struct cji_operation *operation, const struct cji_flow *flow,
                  size_t m, unsigned char *data);
     void (*progress)(struct cj_group *group, struct cji_operation *operation);
@@ -123,6 +131,11 @@ size_t cji_payload(const struct cj_group *group, size_t bytes);
  * every type; may be changed. */
 unsigned char *cji_flow_data(const struct cj_group *group,
                              const struct cji_flow *flow, size_t m);
+
+/* How many messages of a flow that sends are not read any more: where they came
+ * from may be written to. */
+size_t cji_flow_let_go(const struct cj_group *group,
+                       const struct cji_flow *flow);
 
 /*
  * Gets the links ready: after their queue pairs are at RTR, the arena is there

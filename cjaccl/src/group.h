@@ -50,6 +50,8 @@ struct cji_device {
     struct ibv_context *context;
     struct ibv_pd *pd;
     struct ibv_mr *mr;
+    struct ibv_mr *straight; /* over data of the caller's, while they are sent
+                                (straight.h) */
     bool mr_stuck; /* deregistering failed: the device may still write */
     bool thunderbolt;
     int lid;
@@ -60,11 +62,15 @@ struct cji_device {
     int max_qp;
     int max_qp_wr;
     int max_cqe;
+    int send_entries; /* that its queue pairs' requests may have: 1 or 2 */
 };
 
 /* A buffer of the arena, and the work request that is posted for it, if any. */
 struct cji_slot {
     unsigned char *data;
+    /* Data that go straight, before what is in the slot; NULL: none. */
+    const unsigned char *body;
+    uint32_t body_bytes;
     uint64_t id;     /* of the request */
     uint32_t length; /* bytes posted; of a receive that completed: that came */
     bool posted;     /* its completion was not seen yet */
@@ -103,7 +109,6 @@ struct cji_traffic {
     uint64_t notes_sent;
     uint64_t notes_freed;
     /* Of the flow that sends on it, in the operation that runs. */
-    size_t flow_posted;
     size_t flow_done;
     struct cji_flow *send_flow; /* NULL: none */
     struct cji_flow *recv_flow;
@@ -213,6 +218,8 @@ struct cj_group {
     /* What carries messages; NULL before start-up is over. */
     const struct cji_transport *transport;
     uint64_t last_id; /* of a work request */
+    bool straight;         /* data of the operation that runs go straight */
+    bool straight_refused; /* a device did not register them */
     int credits;      /* CJI_WIRE_CREDITS: receives for data, of every link */
 
     int release_failures;

@@ -77,7 +77,7 @@ static int create_qp(struct cj_group *group, struct cji_link *link)
     attr.recv_cq = link->cq;
     attr.cap.max_send_wr = (uint32_t)depth;
     attr.cap.max_recv_wr = (uint32_t)depth;
-    attr.cap.max_send_sge = 1;
+    attr.cap.max_send_sge = (uint32_t)link->device->send_entries;
     attr.cap.max_recv_sge = 1;
     attr.qp_type = IBV_QPT_UC;
     errno = 0;

@@ -9,15 +9,6 @@
 #define BETWEEN_TWO 0x70327021u
 #define GATHER 0x67617468u
 
-static void fill(struct cji_operation *operation, const struct cji_flow *flow,
-                 size_t m, unsigned char *data)
-{
-    const struct cji_mesh_work *work = operation->ctx;
-
-    (void)flow;
-    memcpy(data, work->in + cji_mesh_offset(work, m), cji_mesh_size(work, m));
-}
-
 /* Takes out what the flow has got, to `out`. */
 static void take(const struct cj_group *group, const struct cji_mesh_work *work,
                  struct cji_flow *flow, unsigned char *out)
@@ -52,10 +43,9 @@ int cji_mesh_all_gather(struct cj_group *group, const void *in, void *out,
     struct cji_mesh_work work;
 
     cji_mesh_prepare(group, &work, bytes, GATHER);
-    work.in = in;
+    cji_mesh_set_place(&work, in, bytes, cji_mesh_place);
     work.out = out;
     work.own = in == work.out + (size_t)group->rank * bytes ? NULL : in;
-    work.operation.fill = fill;
     work.operation.progress = take_parts;
     cji_mesh_add_send_to_all(group, &work);
     cji_mesh_add_receives(group, &work);
@@ -88,8 +78,7 @@ int cji_mesh_send(struct cj_group *group, const void *in, size_t bytes, int to)
     struct cji_mesh_work work;
 
     prepare(group, &work, bytes);
-    work.in = in;
-    work.operation.fill = fill;
+    cji_mesh_set_place(&work, in, bytes, cji_mesh_place);
     work.operation.progress = nothing;
     cji_mesh_add_send(&work, cji_mesh_link(group, to));
     return cji_run(group, &work.operation);
@@ -101,7 +90,6 @@ int cji_mesh_recv(struct cj_group *group, void *out, size_t bytes, int from)
 
     prepare(group, &work, bytes);
     work.out = out;
-    work.operation.fill = NULL;
     work.operation.progress = take_all;
     cji_mesh_add_receive(&work, cji_mesh_link(group, from));
     return cji_run(group, &work.operation);

@@ -10,25 +10,13 @@
 /* What tells operations of one step apart. */
 enum { EVERYWHERE = 1, SCATTER };
 
-static void fill_with_all(struct cji_operation *operation,
-                          const struct cji_flow *flow, size_t m,
-                          unsigned char *data)
+static const unsigned char *place_of_part(const struct cji_operation *operation,
+                                          const struct cji_flow *flow, size_t m)
 {
     const struct cji_mesh_work *work = operation->ctx;
 
-    (void)flow;
-    memcpy(data, work->in + cji_mesh_offset(work, m), cji_mesh_size(work, m));
-}
-
-static void fill_with_part(struct cji_operation *operation,
-                           const struct cji_flow *flow, size_t m,
-                           unsigned char *data)
-{
-    const struct cji_mesh_work *work = operation->ctx;
-    size_t part = (size_t)flow->links[0]->peer * work->bytes;
-
-    memcpy(data, work->in + part + cji_mesh_offset(work, m),
-           cji_mesh_size(work, m));
+    return work->in + (size_t)flow->links[0]->peer * work->bytes +
+           cji_mesh_offset(work, m);
 }
 
 /*
@@ -79,12 +67,14 @@ static void combine(const struct cji_mesh_work *work, size_t m, int count,
 }
 
 /* Come from everybody, and not needed any more where `out` goes. */
-static bool is_here(const struct cji_operation *operation, size_t m)
+static bool is_here(const struct cj_group *group,
+                    const struct cji_operation *operation, size_t m)
 {
     for (int i = 0; i < operation->flow_count; i++) {
         const struct cji_flow *flow = &operation->flows[i];
 
-        if ((flow->receives ? flow->arrived : flow->posted) <= m)
+        if ((flow->receives ? flow->arrived : cji_flow_let_go(group, flow)) <=
+            m)
             return false;
     }
     return true;
@@ -97,7 +87,8 @@ static void reduce_arrived(struct cj_group *group,
     unsigned char *operands[CJ_MAX_MESH_RANKS];
     size_t m = operation->flows[operation->flow_count - 1].used;
 
-    for (; m < operation->flows[0].messages && is_here(operation, m); m++) {
+    for (; m < operation->flows[0].messages && is_here(group, operation, m);
+         m++) {
         int own_at = list_operands(group, work, m, operands);
 
         combine(work, m, group->size, operands, own_at);
@@ -120,11 +111,11 @@ static int reduce_everywhere(struct cj_group *group,
     struct cji_mesh_work work;
 
     cji_mesh_prepare(group, &work, bytes, kind_of(reduction, type, EVERYWHERE));
-    work.in = work.own = in;
+    cji_mesh_set_place(&work, in, bytes, cji_mesh_place);
+    work.own = in;
     work.out = out;
     work.reduction = reduction;
     work.type = type;
-    work.operation.fill = fill_with_all;
     work.operation.progress = reduce_arrived;
     cji_mesh_add_send_to_all(group, &work);
     cji_mesh_add_receives(group, &work);
@@ -139,13 +130,12 @@ static int reduce_scatter(struct cj_group *group, enum cji_reduction reduction,
     struct cji_mesh_work work;
 
     cji_mesh_prepare(group, &work, bytes, kind_of(reduction, type, SCATTER));
-    work.in = in;
+    cji_mesh_set_place(&work, in, bytes * (size_t)group->size, place_of_part);
     work.own = work.in + (size_t)group->rank * bytes;
     work.own_first = group->wire == CJI_WIRE_JACCL;
     work.out = out;
     work.reduction = reduction;
     work.type = type;
-    work.operation.fill = fill_with_part;
     work.operation.progress = reduce_arrived;
     for (int i = 0; i < group->link_count; i++)
         cji_mesh_add_send(&work, &group->links[i]);

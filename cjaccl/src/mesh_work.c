@@ -19,7 +19,29 @@ void cji_mesh_prepare(struct cj_group *group, struct cji_mesh_work *work,
                    (uint64_t)group->size);
     work->operation.flow_count = 0;
     work->operation.size = size_of;
+    work->operation.place = NULL;
+    work->operation.fill = NULL;
     work->operation.ctx = work;
+}
+
+void cji_mesh_set_place(
+    struct cji_mesh_work *work, const void *source, size_t size,
+    const unsigned char *(*place)(const struct cji_operation *operation,
+                                  const struct cji_flow *flow, size_t m))
+{
+    work->in = source;
+    work->operation.source = source;
+    work->operation.source_size = size;
+    work->operation.place = place;
+}
+
+const unsigned char *cji_mesh_place(const struct cji_operation *operation,
+                                    const struct cji_flow *flow, size_t m)
+{
+    const struct cji_mesh_work *work = operation->ctx;
+
+    (void)flow;
+    return work->in + cji_mesh_offset(work, m);
 }
 
 static struct cji_flow *add_flow(struct cji_mesh_work *work, bool receives)

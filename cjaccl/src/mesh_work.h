@@ -26,6 +26,16 @@ struct cji_mesh_work {
 void cji_mesh_prepare(struct cj_group *group, struct cji_mesh_work *work,
                       size_t bytes, uint64_t kind);
 
+/* What is sent: `size` bytes at `source`, and which of them in a message. */
+void cji_mesh_set_place(
+    struct cji_mesh_work *work, const void *source, size_t size,
+    const unsigned char *(*place)(const struct cji_operation *operation,
+                                  const struct cji_flow *flow, size_t m));
+
+/* The same for each link: message m of the source. */
+const unsigned char *cji_mesh_place(const struct cji_operation *operation,
+                                    const struct cji_flow *flow, size_t m);
+
 /* One more flow, over one link or all links. */
 void cji_mesh_add_send(struct cji_mesh_work *work, struct cji_link *link);
 void cji_mesh_add_send_to_all(struct cj_group *group,

@@ -34,6 +34,16 @@ static void release_qps(struct cj_group *group)
     }
 }
 
+void cji_release_straight(struct cj_group *group, struct cji_device *device)
+{
+    if (device->straight == NULL)
+        return;
+    errno = 0;
+    note(group, "dereg_mr", device->name,
+         cji_verbs_errno(group->verbs.dereg_mr(device->straight)));
+    device->straight = NULL;
+}
+
 static void release_mrs(struct cj_group *group)
 {
     for (int i = group->device_count - 1; i >= 0; i--) {

@@ -23,6 +23,9 @@
  */
 void cji_release(struct cj_group *group);
 
+/* The region over data that went straight. */
+void cji_release_straight(struct cj_group *group, struct cji_device *device);
+
 /* All of it but the connections, before sockets take over. */
 void cji_release_rdma(struct cj_group *group);
 

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include "error.h"
+#include "straight.h"
 #include "trailer.h"
 #include "transport.h"
 
@@ -57,28 +58,57 @@ size_t cji_slots_of_flow(const struct cj_group *group,
 }
 
 /* A slot is free when all have sent what was in it before. */
-static bool is_slot_free(const struct cji_flow *flow, size_t slots, size_t slot)
+static bool is_slot_free(const struct cji_flow *flow, size_t slot)
 {
     for (int i = 0; i < flow->link_count; i++) {
-        const struct cji_traffic *traffic = &flow->links[i]->traffic;
-
-        if (traffic->send[slot].posted ||
-            traffic->flow_posted + slots <= flow->posted)
+        if (flow->links[i]->traffic.send[slot].posted)
             return false;
     }
     return true;
 }
 
+/* The lowest one that is free, which is the likeliest to be in the cache; or
+ * flow->slots. */
+static size_t find_slot(const struct cji_flow *flow)
+{
+    size_t slot = 0;
+
+    while (slot < flow->slots && !is_slot_free(flow, slot))
+        slot++;
+    return slot;
+}
+
+/* The data, in the slot or not. Returns where the trailer goes. */
+static unsigned char *fill_data(const struct cj_group *group,
+                                struct cji_operation *operation,
+                                const struct cji_flow *flow, size_t bytes,
+                                struct cji_slot *slot)
+{
+    size_t m = flow->posted;
+
+    slot->body = NULL;
+    if (operation->place == NULL) {
+        operation->fill(operation, flow, m, slot->data);
+    } else if (cji_is_straight(group, bytes)) {
+        slot->body = operation->place(operation, flow, m);
+        slot->body_bytes = (uint32_t)bytes;
+        return slot->data;
+    } else {
+        memcpy(slot->data, operation->place(operation, flow, m), bytes);
+    }
+    return cji_has_trailers(group) ? cji_trailer_pad(group, slot->data, bytes)
+                                   : NULL;
+}
+
 static void fill(struct cj_group *group, struct cji_operation *operation,
                  struct cji_flow *flow, struct cji_slot *slot)
 {
-    size_t m = flow->posted;
-    size_t bytes = operation->size(operation, flow, m);
+    size_t bytes = operation->size(operation, flow, flow->posted);
+    unsigned char *trailer = fill_data(group, operation, flow, bytes, slot);
 
-    operation->fill(operation, flow, m, slot->data);
     if (cji_has_trailers(group)) {
-        cji_trailer_write(group, slot->data, bytes, flow->links,
-                          flow->link_count, operation->digest, false);
+        cji_trailer_write(group, trailer, bytes, flow->links, flow->link_count,
+                          operation->digest, false);
         slot->bytes = (uint32_t)cji_message_length(group, bytes);
     } else {
         memset(slot->data + bytes, 0, flow->message - bytes);
@@ -104,13 +134,12 @@ static int post(struct cj_group *group, const struct cji_flow *flow,
 
     work->id = ++group->last_id;
     work->length = filled->bytes;
-    err_no = group->transport->post_send(group, link, work->id, filled->data,
+    err_no = group->transport->post_send(group, link, work->id, filled,
                                          work->length);
     if (err_no != 0)
         return cji_post_failed(group, link, "send", err_no);
     work->posted = true;
     traffic->sent++;
-    traffic->flow_posted++;
     traffic->told = traffic->reposted;
     return CJ_OK;
 }
@@ -137,37 +166,33 @@ static bool have_credit(const struct cj_group *group,
     return true;
 }
 
-static int post_filled(struct cj_group *group, const struct cji_flow *flow,
-                       size_t slots)
+static int post_to_all(struct cj_group *group, const struct cji_flow *flow,
+                       size_t slot)
 {
     int status = CJ_OK;
 
-    for (int i = 0; i < flow->link_count; i++) {
-        struct cji_link *link = flow->links[i];
-        struct cji_traffic *traffic = &link->traffic;
-
-        while (status == CJ_OK && traffic->flow_posted < flow->posted &&
-               has_credit(group, traffic))
-            status = post(group, flow, link, traffic->flow_posted % slots);
-    }
+    for (int i = 0; status == CJ_OK && i < flow->link_count; i++)
+        status = post(group, flow, flow->links[i], slot);
     return status;
 }
 
 int cji_sends_post(struct cj_group *group, struct cji_operation *operation,
                    struct cji_flow *flow, bool *filled)
 {
-    size_t slots = flow->slots;
-    int status = post_filled(group, flow, slots);
+    int status = CJ_OK;
+    bool one = false;
 
-    while (status == CJ_OK && flow->posted < flow->messages &&
-           flow->posted < flow->ready &&
-           is_slot_free(flow, slots, flow->posted % slots) &&
-           have_credit(group, flow) &&
+    while (status == CJ_OK && !one && flow->posted < flow->messages &&
+           flow->posted < flow->ready && have_credit(group, flow) &&
            cji_round_has_begun(operation, flow, flow->posted)) {
-        fill(group, operation, flow,
-             &flow->links[0]->traffic.send[flow->posted % slots]);
+        size_t slot = find_slot(flow);
+
+        if (slot == flow->slots)
+            break;
+        fill(group, operation, flow, &flow->links[0]->traffic.send[slot]);
+        status = post_to_all(group, flow, slot);
         *filled = true;
-        status = post_filled(group, flow, slots);
+        one = cji_takes_turns(group, flow);
     }
     return status;
 }
@@ -182,7 +207,7 @@ static bool is_note_due(const struct cj_group *group,
 
     if (traffic->notes_sent != traffic->notes_freed || traffic->note.posted)
         return false;
-    if (flow != NULL && traffic->flow_posted < flow->messages)
+    if (flow != NULL && flow->posted < flow->messages)
         return untold >= credits;
     return untold >= credits / 2 + 1;
 }
@@ -195,11 +220,12 @@ int cji_note_post(struct cj_group *group, struct cji_link *link)
 
     if (!is_note_due(group, traffic))
         return CJ_OK;
-    cji_trailer_write(group, slot->data, 0, &link, 1, 0, true);
+    cji_trailer_write(group, cji_trailer_pad(group, slot->data, 0), 0, &link, 1,
+                      0, true);
     slot->id = ++group->last_id;
     slot->length = (uint32_t)cji_message_length(group, 0);
-    err_no = group->transport->post_send(group, link, slot->id, slot->data,
-                                         slot->length);
+    err_no =
+        group->transport->post_send(group, link, slot->id, slot, slot->length);
     if (err_no != 0)
         return cji_post_failed(group, link, "send", err_no);
     slot->posted = true;

@@ -91,9 +91,9 @@ static void complete(struct queue *queue, struct harvest *harvest,
 }
 
 static int post_send(struct cj_group *group, struct cji_link *link, uint64_t id,
-                     const unsigned char *data, uint32_t length)
+                     const struct cji_slot *slot, uint32_t length)
 {
-    struct request request = {.id = id, .from = data, .length = length};
+    struct request request = {.id = id, .from = slot->data, .length = length};
 
     (void)group;
     return push(&link->stream->sends, request);

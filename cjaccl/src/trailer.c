@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define MAGIC 0x6a63u
-#define ALIGN ((size_t)16)
 #define NOBODY UINT32_MAX
 
 static size_t lines(const struct cj_group *group)
@@ -36,8 +35,9 @@ static size_t trailer_size(const struct cj_group *group)
 /* Where it begins. */
 static size_t trailer_at(const struct cj_group *group, size_t bytes)
 {
-    return group->whole ? cji_slot_size(group) - trailer_size(group)
-                        : (bytes + ALIGN - 1) & ~(ALIGN - 1);
+    return group->whole
+               ? cji_slot_size(group) - trailer_size(group)
+               : (bytes + CJI_TRAILER_ALIGN - 1) & ~(CJI_TRAILER_ALIGN - 1);
 }
 
 size_t cji_message_length(const struct cj_group *group, size_t bytes)
@@ -45,11 +45,19 @@ size_t cji_message_length(const struct cj_group *group, size_t bytes)
     return trailer_at(group, bytes) + trailer_size(group);
 }
 
-void cji_trailer_write(const struct cj_group *group, unsigned char *data,
+unsigned char *cji_trailer_pad(const struct cj_group *group,
+                               unsigned char *data, size_t bytes)
+{
+    size_t filled = trailer_at(group, bytes);
+
+    memset(data + bytes, 0, filled - bytes);
+    return data + filled;
+}
+
+void cji_trailer_write(const struct cj_group *group, unsigned char *at,
                        size_t bytes, struct cji_link *const *links,
                        int link_count, uint64_t digest, bool note)
 {
-    unsigned char *at = data + trailer_at(group, bytes);
     struct cji_tail tail = {
         .digest = salted(group, digest),
         .bytes = (uint32_t)bytes,
@@ -58,7 +66,6 @@ void cji_trailer_write(const struct cj_group *group, unsigned char *data,
         .note = note,
     };
 
-    memset(data + bytes, 0, (size_t)(at - data) - bytes);
     for (int i = 0; i < tail.lines; i++) {
         struct cji_address_line line = {.to = NOBODY};
 

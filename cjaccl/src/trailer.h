@@ -39,9 +39,12 @@ struct cji_tail {
 /* What a message of so many bytes of data has in all. */
 size_t cji_message_length(const struct cj_group *group, size_t bytes);
 
-/* Writes all behind the data: zeros, an address for each link, the tail. `data`
- * is aligned to 16. */
-void cji_trailer_write(const struct cj_group *group, unsigned char *data,
+/* Fills so many bytes of data up with zeros. Returns where the trailer goes. */
+unsigned char *cji_trailer_pad(const struct cj_group *group,
+                               unsigned char *data, size_t bytes);
+
+/* Writes it: an address for each link, the tail. `at` is aligned to 16. */
+void cji_trailer_write(const struct cj_group *group, unsigned char *at,
                        size_t bytes, struct cji_link *const *links,
                        int link_count, uint64_t digest, bool note);
 

@@ -7,23 +7,29 @@
 #include <stddef.h>
 
 static int post_send(struct cj_group *group, struct cji_link *link, uint64_t id,
-                     const unsigned char *data, uint32_t length)
+                     const struct cji_slot *slot, uint32_t length)
 {
     struct ibv_send_wr *bad = NULL;
-    struct ibv_sge sge = {
-        .addr = (uintptr_t)data,
-        .length = length,
-        .lkey = link->device->mr->lkey,
-    };
+    struct ibv_sge entries[2];
     struct ibv_send_wr wr = {
         .wr_id = id,
-        .sg_list = &sge,
-        .num_sge = 1,
+        .sg_list = entries,
         .opcode = IBV_WR_SEND,
         .send_flags = IBV_SEND_SIGNALED,
     };
 
     (void)group;
+    if (slot->body != NULL)
+        entries[wr.num_sge++] = (struct ibv_sge){
+            .addr = (uintptr_t)slot->body,
+            .length = slot->body_bytes,
+            .lkey = link->device->straight->lkey,
+        };
+    entries[wr.num_sge++] = (struct ibv_sge){
+        .addr = (uintptr_t)slot->data,
+        .length = length - (slot->body != NULL ? slot->body_bytes : 0),
+        .lkey = link->device->mr->lkey,
+    };
     errno = 0;
     return cji_verbs_errno(ibv_post_send(link->qp, &wr, &bad));
 }

@@ -17,9 +17,10 @@
 #include "group.h"
 
 struct cji_transport {
-    /* Sends `length` bytes from there: 0 or a positive errno. */
+    /* Sends a slot's message, `length` bytes with its body: 0 or a positive
+     * errno. */
     int (*post_send)(struct cj_group *group, struct cji_link *link, uint64_t id,
-                     const unsigned char *data, uint32_t length);
+                     const struct cji_slot *slot, uint32_t length);
     /* Receives a message of up to `length` bytes: 0 or a positive errno. */
     int (*post_recv)(struct cj_group *group, struct cji_link *link, uint64_t id,
                      unsigned char *data, uint32_t length);

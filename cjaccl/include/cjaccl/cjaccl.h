@@ -554,7 +554,7 @@ struct cj_info {
     bool all_cjaccl;   /* no JACCL rank is in it */
     int wires;         /* to each neighbour of a ring; 1 in a mesh */
     int queue_pairs;   /* this and what follows: of this rank */
-    int regions;       /* one per device */
+    int regions;       /* one per device, between operations */
     size_t memory;     /* bytes of all buffers and of the group itself */
     size_t registered; /* bytes, counted once per region */
 };

@@ -1,0 +1,35 @@
+/*
+ * Large data that go straight: a device reads them where the caller has them,
+ * and no copy into a slot is made.
+ *
+ * For that the data are a region for as long as the operation runs, one on each
+ * device. Only data are sent so, none are received: should the caller fork
+ * meanwhile, the device reads the pages that it had, and their bytes do not
+ * change during an operation. A message is the data and, as a second entry of
+ * its request, its trailer from the slot: on the wire there is no difference.
+ *
+ * Where it is not done: for less than CJI_STRAIGHT_LEAST bytes, which are
+ * copied sooner than they are registered; where a device takes one entry only,
+ * or is a Thunderbolt one, whose regions are few; with a JACCL rank; over
+ * sockets. A device that refuses the region is no error: the group copies from
+ * then on.
+ */
+#ifndef CJACCL_STRAIGHT_H
+#define CJACCL_STRAIGHT_H
+
+#include "flow.h"
+
+#define CJI_STRAIGHT_LEAST ((size_t)2 * 1024 * 1024)
+
+/* Registers the operation's source, if it is to go straight. */
+void cji_straight_begin(struct cj_group *group,
+                        const struct cji_operation *operation);
+
+/* Whether so many bytes of data go straight. Then their message ends with a
+ * trailer that needs no filling before it. */
+bool cji_is_straight(const struct cj_group *group, size_t bytes);
+
+/* Gives the regions back, whatever became of the operation. */
+void cji_straight_end(struct cj_group *group);
+
+#endif
