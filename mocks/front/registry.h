@@ -11,7 +11,9 @@
  *
  * What is released is overwritten with 0xdf (as a pointer: an address that no
  * program can have), poisoned where there is an address sanitizer, and rests
- * in a queue of its kind until VF_QUARANTINE younger ones have followed it.
+ * in a queue of its kind until VF_QUARANTINE younger ones have followed it. So
+ * a process that makes and releases the same handles again and again grows
+ * until then, and no more (a group of two ranks: by 3 KiB a time, to 3 MiB).
  * The first field of a queue pair, a completion queue and a shared receive
  * queue, its context, is left as it was, and so is the verbs struct of a memory
  * window: the inline verbs read them to get here, and the contract shall name
