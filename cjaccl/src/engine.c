@@ -21,7 +21,6 @@
 #define SENDS 3
 #define RECEIVES 4
 #define LARGE_SENDS 2
-#define LARGE_RECEIVES 3
 
 /* Before macOS 26.3, JACCL sends no message of more than one frame. */
 static bool has_large_messages(void)
@@ -115,7 +114,6 @@ int cji_post_failed(struct cj_group *group, const struct cji_link *link,
 static int credits(const struct cj_group *group)
 {
     int depth = group->least_depth;
-    int most = has_large_chunks(group) ? LARGE_RECEIVES : RECEIVES;
 
     for (int i = 0; group->least_depth == 0 && i < group->link_count; i++) {
         if (depth == 0 || group->links[i].depth < depth)
@@ -123,7 +121,7 @@ static int credits(const struct cj_group *group)
     }
     if (group->whole)
         depth /= (int)(cji_slot_size(group) / CJI_FRAME_SIZE);
-    return depth > most ? most : depth - 1;
+    return depth > RECEIVES ? RECEIVES : depth - 1;
 }
 
 int cji_engine_check(struct cj_group *group)
