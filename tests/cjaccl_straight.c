@@ -210,6 +210,7 @@ static void a_failed_operation_gives_its_region_back(void **state)
         assert_true(ranks.rank[i].machine.regions > 1);
         assert_non_null(ranks.rank[i].machine.live[0]);
         assert_null(ranks.rank[i].machine.live[1]);
+        assert_string_equal(ranks.rank[i].machine.log, "destroy_qp dereg_mr ");
     }
     finish();
 }

@@ -181,7 +181,7 @@ int cji_run(struct cj_group *group, struct cji_operation *operation)
             break;
         status = cji_await_completion(group, operation);
     }
-    cji_straight_end(group);
+    cji_straight_end(group, status != CJ_OK);
     forget_flows(group);
     return status;
 }

@@ -20,7 +20,7 @@ static void note(struct cj_group *group, const char *verb, const char *device,
                    cji_errno_text(err_no).text);
 }
 
-static void release_qps(struct cj_group *group)
+void cji_release_qps(struct cj_group *group)
 {
     for (int i = group->link_count - 1; i >= 0; i--) {
         struct cji_link *link = &group->links[i];
@@ -123,7 +123,7 @@ static void release_arena(struct cj_group *group)
 
 void cji_release_rdma(struct cj_group *group)
 {
-    release_qps(group);
+    cji_release_qps(group);
     release_mrs(group);
     release_cqs(group);
     release_pds(group);

@@ -23,6 +23,9 @@
  */
 void cji_release(struct cj_group *group);
 
+/* What ends all that is under way. */
+void cji_release_qps(struct cj_group *group);
+
 /* The region over data that went straight. */
 void cji_release_straight(struct cj_group *group, struct cji_device *device);
 

@@ -4,8 +4,6 @@
 #include "release.h"
 #include "trailer.h"
 
-#include <errno.h>
-
 static bool can_go(const struct cj_group *group,
                    const struct cji_operation *operation)
 {
@@ -34,7 +32,7 @@ void cji_straight_begin(struct cj_group *group,
         if (device->straight != NULL)
             continue;
         group->straight_refused = true;
-        cji_straight_end(group);
+        cji_straight_end(group, false);
         return;
     }
     group->straight = true;
@@ -45,8 +43,10 @@ bool cji_is_straight(const struct cj_group *group, size_t bytes)
     return group->straight && bytes % CJI_TRAILER_ALIGN == 0;
 }
 
-void cji_straight_end(struct cj_group *group)
+void cji_straight_end(struct cj_group *group, bool failed)
 {
+    if (failed && group->straight)
+        cji_release_qps(group);
     for (int i = 0; i < group->device_count; i++)
         cji_release_straight(group, &group->devices[i]);
     group->straight = false;

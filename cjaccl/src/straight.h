@@ -29,7 +29,8 @@ void cji_straight_begin(struct cj_group *group,
  * trailer that needs no filling before it. */
 bool cji_is_straight(const struct cj_group *group, size_t bytes);
 
-/* Gives the regions back, whatever became of the operation. */
-void cji_straight_end(struct cj_group *group);
+/* Gives the regions back. Of an operation that failed, requests may still name
+ * them: the queue pairs, which are of no more use, go before. */
+void cji_straight_end(struct cj_group *group, bool failed);
 
 #endif
