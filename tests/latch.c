@@ -14,7 +14,7 @@
 #include "front/latch.h"
 
 #define THREADS 4
-#define ROUNDS 50000
+#define ROUNDS 20000
 
 static struct {
     struct vf_latch latch;
@@ -23,14 +23,19 @@ static struct {
     atomic_int ready;
 } scene;
 
-static void change(void)
+/* Now and then others run in the middle, and find it taken. */
+static void change(int round)
 {
     vf_latch_take(&scene.latch);
     scene.torn += scene.first != scene.second;
     scene.first++;
-    vf_latch_take(&scene.latch); /* as a driver does that calls verbs */
+    if (round % 8 == 0)
+        sched_yield();
+    for (int i = 0; i < 20; i++) {
+        vf_latch_take(&scene.latch); /* as a driver does that calls verbs */
+        vf_latch_open(&scene.latch);
+    }
     scene.second++;
-    vf_latch_open(&scene.latch);
     scene.torn += scene.first != scene.second;
     vf_latch_open(&scene.latch);
 }
@@ -41,7 +46,7 @@ static void *change_often(void *unused)
     while (atomic_load(&scene.ready) < THREADS)
         continue;
     for (int i = 0; i < ROUNDS; i++)
-        change();
+        change(i);
     return unused;
 }
 
