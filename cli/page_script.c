@@ -239,7 +239,7 @@ static const char *const script[] = {
     "number);\n",
     "      });\n",
     "      map.append(section);\n",
-    "      if (number < 4) {\n",
+    "      if (number < (parts.length > 4 ? 1 : 4)) {\n",
     "        fill(section, number);\n",
     "        section.open = true;\n",
     "      }\n",
