@@ -90,7 +90,7 @@ exits 'too many ranks' 2 "$verbfault" record -o a.scn -n 9 -- true
 exits 'no profile' 2 "$verbfault" record -o a.scn --profile none -- true
 exits 'no calls' 2 "$verbfault" record -o a.scn --profile rxe -- true
 want 'no calls' 'no verbs call'
-exits 'a file that cannot be' 2 "$verbfault" record -o no/a.scn \
+exits 'a file that cannot be' 3 "$verbfault" record -o no/a.scn \
     --profile rxe -- true
 exits details 0 "$verbfault" list details
 want details '^detail remote= '
