@@ -7,6 +7,9 @@
  * meanwhile, the device reads the pages that it had, and their bytes do not
  * change during an operation. A message is the data and, as a second entry of
  * its request, its trailer from the slot: on the wire there is no difference.
+ * (Where the program has called ibv_fork_init() and the kernel is older than
+ * 5.12, libibverbs keeps registered pages from children: one that is forked
+ * while the operation runs lacks these data.)
  *
  * Where it is not done: for less than CJI_STRAIGHT_LEAST bytes, which are
  * copied sooner than they are registered; where a device takes one entry only,
