@@ -387,7 +387,7 @@ static int64_t slow_transfer;
 
 static void send_or_recv_slowly(struct rank *rank)
 {
-    static unsigned char bytes[2][4000000];
+    static unsigned char bytes[2][8000000];
     int64_t before = cji_default_clock.now_ns(NULL);
 
     if (rank->number == 0) {
