@@ -196,7 +196,7 @@ static void run_call(enum call call, size_t count, bool in_place)
     expect_all_ready(call_names[call]);
 }
 
-/* way: which third of them a sanitizer sees. */
+/* way: which fifth of them a sanitizer sees. */
 static void run_all_calls(size_t count, size_t way)
 {
     for (int call = SUM; call <= PASS; call++) {
