@@ -6,6 +6,7 @@
 #endif
 
 #include "cli/cli.h"
+#include "cli/file.h"
 #include "cli/text.h"
 
 #include <getopt.h>
@@ -58,6 +59,13 @@ int cli_load(struct cli_file *file, const char *path)
     bool standard_input = strcmp(path, "-") == 0;
     file->path = standard_input ? "standard input" : path;
     file->text = NULL;
+    if (!standard_input && cli_file_is_output(path)) {
+        fprintf(stderr,
+                "%s: it is to be read and to be written: give the results "
+                "another name\n",
+                path);
+        return CLI_USAGE;
+    }
     if (scn_load(&file->scenario, standard_input ? "/dev/stdin" : path,
                  &file->text, &error) == 0) {
         int code = check_subjects(file);
@@ -175,11 +183,14 @@ static void on_interrupt(int number)
 
 void cli_catch_interrupt(void)
 {
-    struct sigaction action;
+    struct sigaction action, before;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* A terminal that goes; nohup's children have it ignored. */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 bool cli_interrupted(void)

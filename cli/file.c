@@ -222,6 +222,58 @@ int cli_file_check(const char *who, const char *path)
     return fd == -2 ? cli_file_refuse(who, path, err) : CLI_FINE;
 }
 
+/* The same file under whatever names. */
+static bool is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    if (strcmp(a, b) == 0)
+        return true;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* What this command is to write, for cli_file_is_output(). */
+static const char *outputs[8];
+static int output_count;
+
+static void note_output(const char *path)
+{
+    int room = (int)(sizeof outputs / sizeof *outputs);
+    if (path && !is_stdout(path) && output_count < room)
+        outputs[output_count++] = path;
+}
+
+bool cli_file_is_output(const char *path)
+{
+    for (int i = 0; i < output_count; i++)
+        if (is_same(outputs[i], path))
+            return true;
+    return false;
+}
+
+/* A new file has no number yet: it is made for the question, and goes again. */
+static bool would_be_same(const char *a, const char *b)
+{
+    struct stat there;
+    const char *name = a;
+    FILE *made;
+    bool same;
+    if (is_stdout(a) || is_stdout(b) || stat(a, &there) == 0 ||
+        stat(b, &there) == 0)
+        return is_same(a, b);
+    made = fopen(name, "wx");
+    if (!made) { /* a link, perhaps to the other */
+        name = b;
+        made = fopen(name, "wx");
+    }
+    same = is_same(a, b);
+    if (made) {
+        fclose(made);
+        unlink(name);
+    }
+    return same;
+}
+
 int cli_file_check_all(const char *subcommand, const char *const *paths,
                        int count)
 {
@@ -230,14 +282,16 @@ int cli_file_check_all(const char *subcommand, const char *const *paths,
     snprintf(who, sizeof who, "verbfault %s", subcommand);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < i; k++)
-            if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0)
+            if (paths[i] && paths[k] && would_be_same(paths[i], paths[k]))
                 return is_stdout(paths[i])
                            ? cli_usage(subcommand,
                                        "standard output is for one of them")
                            : cli_usage(subcommand, "%s is for one of them",
                                        paths[i]);
-    for (int i = 0; i < count && code == CLI_FINE; i++)
+    for (int i = 0; i < count && code == CLI_FINE; i++) {
         code = cli_file_check(who, paths[i]);
+        note_output(paths[i]);
+    }
     return code;
 }
 

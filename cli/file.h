@@ -38,9 +38,11 @@ struct cli_written {
 /* CLI_FINE, or CLI_ENVIRONMENT after a line. */
 int cli_file_check(const char *who, const char *path);
 /* The same of all files of a subcommand; NULLs are left out. Two that are the
- * same: CLI_USAGE. */
+ * same, under whatever names: CLI_USAGE. The strings stay. */
 int cli_file_check_all(const char *subcommand, const char *const *paths,
                        int count);
+/* Is it one of those? Then it is not to be read as well. */
+bool cli_file_is_output(const char *path);
 /* The same of a folder that is to be made or filled. */
 int cli_file_check_folder(const char *who, const char *path);
 /* The stream to write to; NULL: it cannot be, which cli_file_end() tells. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/replay_device.h"
 #include "cli/results.h"
@@ -307,14 +308,25 @@ static int replay_file(struct replay *replay, const char *path)
     return code;
 }
 
+/* Standard input, a pipe. */
+static bool is_read_once(const char *path)
+{
+    struct stat there;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &there) == 0 && !S_ISREG(there.st_mode) &&
+            !S_ISDIR(there.st_mode));
+}
+
 /* All of them before the first run, so that a wrong one is not found late. */
 static int check_files(int count, char **paths)
 {
     static struct cli_file file;
-    int code = CLI_FINE;
+    int code = CLI_FINE, inputs = 0;
     for (int i = 0; i < count && code == CLI_FINE; i++) {
-        /* Standard input can be read only once. */
-        if (strcmp(paths[i], "-") == 0)
+        inputs += strcmp(paths[i], "-") == 0;
+        if (inputs > 1)
+            return cli_usage("replay", "standard input is read once");
+        if (is_read_once(paths[i]))
             continue;
         code = cli_load(&file, paths[i]);
         if (code == CLI_FINE)

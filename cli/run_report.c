@@ -234,5 +234,10 @@ int run_report_all(struct run *run)
     print_notes(run, failed);
     if (bad || run->cut_short)
         print_table(run);
+    if (vf_room_trace_error(run->room)) {
+        run_say(&run->output, "%s: cannot be written: %s", run->options->trace,
+                strerror(vf_room_trace_error(run->room)));
+        return CLI_ENVIRONMENT;
+    }
     return bad || run->cut_short ? CLI_FINDINGS : CLI_FINE;
 }

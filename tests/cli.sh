@@ -190,6 +190,18 @@ one_line 'a full disk' 3 \
     '^verbfault: standard output: cannot be written: No space left' \
     sh -c "'$verbfault' list >/dev/full"
 
+# ---- a pipe has its words once
+
+mkfifo pipe
+{
+    cat crash.scn
+    echo 'expect legacy-2026-08-22 ready'
+} >pipe &
+expect 'a scenario from a pipe' 1 '^1 run, 1 unexpected' \
+    timeout 20 "$verbfault" replay --subject legacy-2026-08-22 pipe
+one_line 'standard input twice' 2 'standard input is read once' \
+    "$verbfault" replay - - <clean.scn
+
 # ---- files that cannot be written are told before anything is run
 mkdir place
 : >place/file
@@ -235,6 +247,19 @@ one_line 'run --trace' 3 'gone/x: cannot be written: No such file' \
     "$verbfault" run --trace gone/x -- sleep 600
 one_line 'two results in one file' 2 'same.json is for one of them' \
     "$verbfault" replay --json same.json --junit same.json clean.scn
+one_line 'two in one file of two names' 2 './same.json is for one of them' \
+    "$verbfault" sweep --json same.json --html ./same.json clean.scn
+ln -s one.json two.json
+one_line 'two in one file, by a link' 2 'two.json is for one of them' \
+    "$verbfault" sweep --json one.json --html two.json clean.scn
+cp clean.scn both.scn
+one_line 'a scenario that results would replace' 2 \
+    'both.scn: it is to be read and to be written' \
+    "$verbfault" replay --json ./both.scn both.scn
+one_line 'and those of a sweep' 2 \
+    'both.scn: it is to be read and to be written' \
+    "$verbfault" sweep -o both.scn both.scn
+same 'it is as it was' clean.scn both.scn
 one_line 'two on standard output' 2 'standard output is for one of them' \
     "$verbfault" sweep --html - --sarif -
 one_line 'the state of a sweep is a file' 2 'o takes a file' \

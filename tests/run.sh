@@ -253,6 +253,13 @@ env "$mark" "$verbfault" run -n 1 echo x >/dev/full 2>out
 got=$?
 if [ $got = 3 ]; then good; else bad "a full disk: exit $got (want 3):"; fi
 also 'a full disk is said' 'standard output cannot be written'
+if [ -e "$programs/run_verbs" ]; then
+    env "$mark" "$verbfault" run -n 1 --trace /dev/full -- \
+        "$programs/run_verbs" >out 2>&1
+    got=$?
+    if [ $got = 3 ]; then good; else bad "a trace on a full disk: exit $got:"; fi
+    also 'of a trace, too' '/dev/full: cannot be written: No space left'
+fi
 
 # ---- what a rank finds -----------------------------------------------------
 

@@ -123,6 +123,23 @@ static void finding(void *context, const struct vf_finding *seen)
         crash_now();
 }
 
+/* One write a call: what was called before a process is killed is there. The
+ * first that fails is kept for whoever started the processes. */
+static void write_line(const char *text, size_t length)
+{
+    ssize_t written;
+    int none = 0;
+
+    if (guest.trace < 0)
+        return;
+    written = write(guest.trace, text, length);
+    if (written == (ssize_t)length)
+        return;
+    atomic_compare_exchange_strong(&share_of(guest.world)->trace_error, &none,
+                                   written < 0 ? errno : ENOSPC);
+    guest.trace = -1;
+}
+
 static void trace(void *context, int machine, const char *line)
 {
     char text[VF_LINE_MAX + 1];
@@ -132,8 +149,7 @@ static void trace(void *context, int machine, const char *line)
     (void)machine;
     memcpy(text, line, length);
     text[length] = '\n';
-    if (write(guest.trace, text, length + 1) < 0)
-        guest.trace = -1;
+    write_line(text, length + 1);
 }
 
 /* In place of the trace: calls take all their steps while somebody records. */
@@ -144,7 +160,6 @@ static void no_trace(void *context, int machine, const char *line)
     (void)line;
 }
 
-/* One write a call: what was called before a process is killed is there. */
 static void record(void *context, int machine, const char *line, int64_t began)
 {
     static char text[VF_RECORDED_MAX + 80]; /* the world is locked */
@@ -154,8 +169,7 @@ static void record(void *context, int machine, const char *line, int64_t began)
 
     (void)context;
     (void)machine;
-    if (write(guest.trace, text, (size_t)length) < 0)
-        guest.trace = -1;
+    write_line(text, (size_t)length);
 }
 
 static void planned(void *context, int machine, unsigned fault)

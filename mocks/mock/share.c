@@ -360,6 +360,11 @@ bool vf_room_report(struct vf_room *room, struct vf_report *report)
     return found;
 }
 
+int vf_room_trace_error(const struct vf_room *room)
+{
+    return atomic_load(&share_of(room->world)->trace_error);
+}
+
 unsigned vf_room_reports_lost(const struct vf_room *room)
 {
     return share_of(room->world)->lost;

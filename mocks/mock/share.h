@@ -39,6 +39,7 @@ struct share {
     bool leaks;
     bool record;
     char trace[SHARE_TRACE_MAX];
+    _Atomic int trace_error; /* errno of the first line that was not written */
     struct vf_lock report_lock;
     uint32_t taken, told, lost;
     struct vf_report reports[SHARE_REPORTS];

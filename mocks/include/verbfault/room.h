@@ -63,6 +63,9 @@ void vf_room_destroy(struct vf_room *room);
 bool vf_room_report(struct vf_room *room, struct vf_report *report);
 /* How many reports were lost because nobody took them in time. */
 unsigned vf_room_reports_lost(const struct vf_room *room);
+/* 0, or the errno of the first line of the trace that could not be written
+ * whole: of that process nothing more is in it. */
+int vf_room_trace_error(const struct vf_room *room);
 
 /* The process is no more (it was waited for): what it held is released as a
  * kernel would, its peers see of it what their profile shows. Harmless for a
