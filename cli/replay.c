@@ -161,7 +161,11 @@ static void conclude(struct replay *replay, const struct cli_file *file,
     const char *unstruck;
     replay->rows++;
     replay->surprises += surprise;
-    unstruck = say_unstruck(&file->scenario, result, &text);
+    /* What strikes on a device is not told call by call: what the simulator
+     * does not come to, no rank does there either. */
+    unstruck = say_unstruck(
+        &file->scenario, replay->on_device ? &replay->device.simulated : result,
+        &text);
     note(replay, file->path, subject, result, surprise, unstruck);
     if (!replay->quiet)
         print_row(file->path, subject, scn_outcome_name(result->outcome),

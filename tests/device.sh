@@ -380,6 +380,10 @@ run all_sum float32 1024'
     cp results out
     want 'results' '"verdict": "skipped"'
     want 'results' '"verdict": "wrong"'
+    printf 'fault 1 post_send 999 hang\n%s\n' "$head" >never.scn
+    replay never.scn
+    want 'a fault that is never come to, here or there' \
+        '^    never came to: fault 1 post_send 999 hang'
     replay --subject sockets wrong.scn "$top/corpus/init/clean-sockets.scn"
     want 'sockets' 'clean-sockets.scn *sockets  *ready  *as expected'
     replay --subject legacy-2026-08-22 wrong.scn
