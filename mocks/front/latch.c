@@ -1,6 +1,4 @@
-#ifdef __APPLE__
-#define _DARWIN_C_SOURCE
-#else
+#ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 
