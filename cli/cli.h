@@ -59,6 +59,8 @@ static inline const char *cli_s(unsigned long count)
 {
     return count == 1 ? "" : "s";
 }
+/* The scenario's text, malloc'ed; NULL: out of memory. */
+char *cli_text(const struct scn *scenario);
 /* Prints the scenario on the stream. */
 void cli_print(const struct scn *scenario, void *stream);
 /* The next fault, or fault of a channel, that never took effect in the run: its

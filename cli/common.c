@@ -143,14 +143,21 @@ int cli_usage(const char *subcommand, const char *format, ...)
     return CLI_USAGE;
 }
 
-void cli_print(const struct scn *scenario, void *stream)
+char *cli_text(const struct scn *scenario)
 {
     size_t length = scn_print(scenario, NULL, 0);
     char *text = malloc(length + 1);
+    if (text)
+        scn_print(scenario, text, length + 1);
+    return text;
+}
+
+void cli_print(const struct scn *scenario, void *stream)
+{
+    char *text = cli_text(scenario);
     if (!text)
         return;
-    scn_print(scenario, text, length + 1);
-    fwrite(text, 1, length, stream);
+    fputs(text, stream);
     free(text);
 }
 

@@ -59,15 +59,6 @@ static void plan_refusals(struct scn *scenario)
     }
 }
 
-static char *text_of(const struct scn *scenario)
-{
-    size_t length = scn_print(scenario, NULL, 0);
-    char *text = malloc(length + 1);
-    if (text)
-        scn_print(scenario, text, length + 1);
-    return text;
-}
-
 /* ---- what became of it ----------------------------------------------------
  */
 
@@ -278,7 +269,7 @@ int replay_device_run(struct replay_device *device, const struct scn *scenario,
     memset(result, 0, sizeof *result);
     result->ranks = device->trial.ranks = device->ranks;
     device->result = result;
-    text = text_of(&planned);
+    text = cli_text(&planned);
     code = text ? start(device, text, subject, &trial) : CLI_ENVIRONMENT;
     free(text);
     if (code != CLI_FINE)

@@ -256,15 +256,6 @@ static int make_base(struct sweep_programs *programs)
     return CLI_FINE;
 }
 
-static char *text_of(const struct scn *scenario)
-{
-    size_t length = scn_print(scenario, NULL, 0);
-    char *text = malloc(length + 1);
-    if (text)
-        scn_print(scenario, text, length + 1);
-    return text;
-}
-
 /* ---- running ------------------------------------------------------------- */
 
 static void count_trial(struct sweep_programs *programs,
@@ -308,7 +299,7 @@ static int run_all(struct sweep_programs *programs)
             if (skip)
                 continue;
             show(programs, runs++);
-            text = text_of(&programs->run);
+            text = cli_text(&programs->run);
             code = text ? trial_run(&programs->trial, text, NULL, &trial)
                         : CLI_ENVIRONMENT;
             free(text);
@@ -338,7 +329,7 @@ static void tell_unused(const struct sweep_programs *programs)
 /* The clean run, which tells what there is. */
 static int run_clean(struct sweep_programs *programs)
 {
-    char trace[TRIAL_PATH_MAX + 16], *text = text_of(&programs->base);
+    char trace[TRIAL_PATH_MAX + 16], *text = cli_text(&programs->base);
     struct trial trial;
     int code = CLI_ENVIRONMENT;
     snprintf(trace, sizeof trace, "%s/trace", programs->trial.scratch);
