@@ -13,6 +13,10 @@
  */
 #include <jaccl/jaccl.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -43,6 +47,19 @@ double median(std::vector<double> &values)
 {
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
+}
+
+/* While groups are measured, a freed block goes back at once, whoever freed it:
+ * else a group finds the memory that the one before has left to the heap, and
+ * seems to need none. While operations are, none does. */
+void keep_freed(bool keep)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, keep ? 32 << 20 : 32 << 10);
+    mallopt(M_TRIM_THRESHOLD, keep ? 64 << 20 : 0);
+#else
+    static_cast<void>(keep);
+#endif
 }
 
 /* Private memory of this process, touched or not; 0 where nobody tells. */
@@ -157,6 +174,8 @@ void measure(jaccl::Group &group, Buffers &buffers, const Operation &operation,
  */
 GroupPointer measure_start()
 {
+    keep_freed(false);
+
     std::vector<double> times;
     GroupPointer group = jaccl::init(true);
     const int rank = group->rank();
@@ -179,6 +198,7 @@ GroupPointer measure_start()
         group->all_max(&slowest, &slowest, sizeof slowest, jaccl::Float64);
         times.push_back(slowest);
     }
+    keep_freed(true);
     if (rank == 0) {
         std::printf("ranks %d ranks\n", group->size());
         std::printf("start_up %.1f us\n", median(times));

@@ -13,12 +13,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_MEGABITS 1300000
+#define THUNDERBOLT 100 /* a link layer of Apple's verbs.h */
 
 #define NEED(condition)                                                        \
     do {                                                                       \
@@ -28,6 +30,21 @@
             exit(1);                                                           \
         }                                                                      \
     } while (0)
+
+/* Where programs for Macs that were not built with a verbs.h look, and what
+ * their authors found there. Apple's layout is rdma-core's. */
+static void layout(void)
+{
+    NEED(offsetof(struct ibv_context, ops) == 8);
+    NEED(offsetof(struct ibv_context_ops, poll_cq) == 88);
+    NEED(offsetof(struct ibv_context_ops, post_send) == 200);
+    NEED(offsetof(struct ibv_context_ops, post_recv) == 208);
+    NEED(offsetof(struct ibv_qp, qp_num) == 52);
+    NEED(offsetof(struct ibv_mr, lkey) == 36);
+    NEED(offsetof(struct ibv_mr, rkey) == 40);
+    NEED(sizeof(struct ibv_port_attr) == 52);
+    NEED(sizeof(struct ibv_wc) == 48);
+}
 
 static int words(void)
 {
@@ -93,7 +110,8 @@ static void ask(struct ibv_context *context)
     NEED(attr.orig_attr.node_guid == ibv_get_device_guid(context->device));
     NEED(ibv_query_port(context, 1, &port) == 0);
     NEED(port.state == IBV_PORT_ACTIVE);
-    NEED(port.link_layer == IBV_LINK_LAYER_ETHERNET);
+    NEED(port.link_layer == IBV_LINK_LAYER_ETHERNET ||
+         port.link_layer == THUNDERBOLT);
     NEED(ibv_query_gid_table(context, entries, 16, 0) >= 2);
     NEED(entries[1].gid_type == IBV_GID_TYPE_ROCE_V2);
     NEED(ibv_query_gid(context, 1, 1, &gid) == 0);
@@ -130,6 +148,7 @@ static int device(void)
     use_queues(context);
     use_regions(context);
     NEED(ibv_close_device(context) == 0);
+    layout();
     return 0;
 }
 

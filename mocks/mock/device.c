@@ -168,7 +168,8 @@ int mock_query_port(struct vf_object *context, unsigned port,
     attr->max_vl_num = 1;
     attr->active_width = profile->port_width;
     attr->active_speed = profile->port_speed;
-    attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+    attr->link_layer =
+        profile->link_layer ? profile->link_layer : IBV_LINK_LAYER_ETHERNET;
     return 0;
 }
 

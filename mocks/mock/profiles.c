@@ -44,6 +44,8 @@ const struct vf_profile vf_profile_thunderbolt = {
     .port_width = 2,  /* a Thunderbolt 5 link has 80 Gbit/s: with what verbs */
     .port_speed = 32, /* can say, 4 lanes of 25 Gbit/s; inferred */
     .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
+    .link_layer = 100, /* IBV_LINK_LAYER_THUNDERBOLT in Apple's verbs.h alone;
+                          two public programs for Macs name it */
     .firmware = "verbfault",
     .no_pkey_errno = EINVAL, /* inferred */
 

@@ -64,6 +64,7 @@ struct vf_profile {
                                 32: 25, 64: 50 Gbit/s */
     uint32_t port_cap_flags; /* enum ibv_port_cap_flags */
     uint8_t port_flags;      /* IBV_QPF_* */
+    uint8_t link_layer;      /* IBV_LINK_LAYER_*; 0: Ethernet's */
     int no_pkey_errno;       /* query_pkey past the table or the ports */
     bool lids; /* ports have one, and connections without a GID go by it */
 
