@@ -88,7 +88,7 @@ static int print_help(int argc, char **argv)
     if (argc > 1)
         return run_subcommand(2, arguments);
     fputs(help, stdout);
-    return CLI_FINE;
+    return check_output(CLI_FINE);
 }
 
 int main(int argc, char **argv)
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         return print_help(argc > 2 ? 2 : 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0) {
         puts("verbfault " CLI_VERSION);
-        return CLI_FINE;
+        return check_output(CLI_FINE);
     }
     return run_subcommand(argc - 1, argv + 1);
 }

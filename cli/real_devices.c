@@ -60,7 +60,7 @@ static bool is_active(const struct cj_verbs *verbs, struct ibv_device *device)
 static void look(struct real_devices *devices)
 {
     const char *named = getenv("VERBFAULT_REAL_LIBRARY");
-    const char *name = named ? named : USUAL;
+    const char *name = named && *named ? named : USUAL;
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     const struct cj_library loader = {.symbol = symbol_of};
     const char *missing[CJI_VERBS];

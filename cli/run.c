@@ -43,7 +43,9 @@ static const char help[] =
     "  --scenario FILE   devices, cables and faults, for up to 8 ranks; what\n"
     "                    it says of runs and of the side channel is left "
     "aside\n"
-    "  --trace FILE      every verbs call of every rank, one a line\n"
+    "  --trace FILE      every verbs call of every rank, one a line; \"-\": "
+    "among\n"
+    "                    the rank's own output\n"
     "  --keep-going      do not end a rank at a crash finding (a handle that "
     "is\n"
     "                    NULL or freed, ...): let it really fault. Other "
@@ -229,6 +231,8 @@ static int start_trace(struct run_options *run)
     int fd, length;
     if (!run->trace)
         return CLI_FINE;
+    if (strcmp(run->trace, "-") == 0)
+        run->trace = "/dev/stdout";
     if (run->trace[0] == '/')
         length = snprintf(path, sizeof path, "%s", run->trace);
     else if (getcwd(here, sizeof here))

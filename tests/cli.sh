@@ -189,6 +189,11 @@ expect 'an inline verb is no symbol' 2 '^poll.scn:1:19: ' sh -c \
 one_line 'a full disk' 3 \
     '^verbfault: standard output: cannot be written: No space left' \
     sh -c "'$verbfault' list >/dev/full"
+for word in --help --version; do
+    one_line "a full disk, $word" 3 \
+        '^verbfault: standard output: cannot be written: No space left' \
+        sh -c "'$verbfault' $word >/dev/full"
+done
 
 # ---- a pipe has its words once
 

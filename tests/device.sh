@@ -260,6 +260,12 @@ SCENARIO
     fi
     run -- true
     want 'a program without verbs' 'note: rank 0 never called a verb'
+    VERBFAULT_REAL_LIBRARY= run -- true
+    if grep -q 'verbs library: :' out; then
+        bad 'an empty name is taken for one'
+    else
+        good
+    fi
     VERBFAULT_REAL_LIBRARY=/nope run -- touch started
     want 'no library' '^verbfault run: no verbs library: /nope: '
     want 'no library' '^status 3$'

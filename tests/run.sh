@@ -360,6 +360,8 @@ verbs() {
     else
         bad 'the trace has the calls of both ranks'
     fi
+    expect 'a trace among the output' 0 '^.0. r0 #[0-9]* reg_mr[(]' \
+        --trace - "$program" well
     expect 'children are ranks, too' 0 '^\[0\] done$' sh -c "'$program' well; :"
 }
 printf 'profile ideal\nfault 0 reg_mr 1 null ENOMEM\n' >mr.scn

@@ -65,7 +65,7 @@ static void open_library(void)
     const char *name = getenv("VERBFAULT_REAL_LIBRARY");
     void *opened;
 
-    if (!name)
+    if (!name || !*name)
         name = USUAL;
     opening = true; /* its constructors may call verbs */
     opened = loader_open(name, RTLD_NOW | RTLD_LOCAL);

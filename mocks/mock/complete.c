@@ -122,17 +122,15 @@ static struct room_cq *open_queue(const struct room_view *view, uint32_t index)
     return cq && cq->object.live && cq->ring ? cq : NULL;
 }
 
-void *mock_inside(struct vf_world *world, uint32_t index)
+struct room_completion *mock_next(struct vf_world *world, uint32_t index)
 {
     struct room_cq *cq = open_queue(world->view, index);
 
-    if (!cq || is_full(cq))
-        return NULL;
-    return next_entry(world->view, cq)->bytes;
+    return cq && !is_full(cq) ? next_entry(world->view, cq) : NULL;
 }
 
-const void *mock_inside_ahead(struct vf_world *world, uint32_t index,
-                              unsigned more)
+const struct room_completion *mock_next_ahead(struct vf_world *world,
+                                              uint32_t index, unsigned more)
 {
     const struct room_cq *cq = open_queue(world->view, index);
     const struct room_completion *ring;
@@ -140,7 +138,18 @@ const void *mock_inside_ahead(struct vf_world *world, uint32_t index,
     if (!cq)
         return NULL;
     ring = room_at(world->view, cq->ring);
-    return ring[(cq->tail + more) & (cq->slots - 1)].bytes;
+    return ring + ((cq->tail + more) & (cq->slots - 1));
+}
+
+static uint8_t about(bool recv, enum mock_kept kept)
+{
+    unsigned word = recv ? ROOM_OF_RECV : 0;
+
+    if (kept & MOCK_UNREACHED)
+        word |= ROOM_UNREACHED;
+    if (kept & MOCK_INSIDE)
+        word |= ROOM_BROUGHT;
+    return (uint8_t)word;
 }
 
 /* kept: the message waits in the request. False: the completion is lost. */
@@ -161,15 +170,14 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
     }
     hold_turn(world, cq, work);
     entry = next_entry(world->view, cq);
-    entry->wc = *wc;
+    if (wc != &entry->wc)
+        entry->wc = *wc;
     entry->qp = qp->object.index;
     entry->generation = (uint8_t)qp->object.generation;
-    entry->recv = recv;
-    entry->unreached = (kept & MOCK_UNREACHED) != 0;
-    entry->inside = (kept & MOCK_INSIDE) != 0;
+    entry->about = about(recv, kept);
     entry->fault = fault_place(world, qp, fault);
     atomic_store_explicit(&entry->work, kept ? work : 0, memory_order_relaxed);
-    if (kept && !entry->unreached)
+    if (kept && !(kept & MOCK_UNREACHED))
         atomic_fetch_add_explicit(underway_of(world, qp->object.process), 1,
                                   memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
@@ -284,7 +292,7 @@ void mock_unpack_bytes(struct vf_world *world, struct room_completion *entry,
     uint32_t length = entry->wc.byte_len;
     struct room_work *work = mock_work(world->view, ref);
     struct ibv_sge bytes = {
-        .addr = (uintptr_t)(entry->inside  ? entry->bytes
+        .addr = (uintptr_t)(entry->about & ROOM_BROUGHT ? entry->bytes
                             : work->parked ? park_at(world, work->parked)
                                            : mock_bytes(work)),
         .length = length,

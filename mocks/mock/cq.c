@@ -154,9 +154,9 @@ static uint32_t unpack(struct vf_world *world, struct room_completion *entry)
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
-    if (work && entry->unreached) {
-        vf_os_want(mock_work(world->view, work));
+    if (work && entry->about & ROOM_UNREACHED) {
         mock_unpack_bytes(world, entry, work);
+        vf_os_want(mock_work(world->view, work)); /* now that it is read */
         return work;
     }
     while (work) {
@@ -178,7 +178,7 @@ static void account(struct vf_object *cq, struct vf_object *owner,
 {
     cq->shadow.cq.held++;
     if (owner)
-        vf_contract_completed(owner, &entry->wc, entry->recv != 0);
+        vf_contract_completed(owner, &entry->wc, entry->about & ROOM_OF_RECV);
 }
 
 /* A program that has received a message often answers it. What a peer has
@@ -188,12 +188,12 @@ static void look_ahead(const struct room_view *view,
 {
     const struct mock_ahead *ahead = &((struct mock_qp *)owner->handle)->ahead;
 
-    if (!ahead->receives)
+    if (!ahead->completion)
         return;
     vf_os_want(&view->room->lock);
     vf_os_want(&qp->recv);
     vf_os_want(ahead->receives);
-    vf_os_want(ahead->bytes);
+    vf_os_want(ahead->completion->bytes);
     __builtin_prefetch(ahead->receive);
 }
 
@@ -211,7 +211,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
     if (!entry || (entry->fault && wc))
         return false;
     owner = owner_of(world, entry, &qp);
-    if (owner && entry->recv)
+    if (owner && entry->about & ROOM_OF_RECV)
         look_ahead(world->view, owner, qp);
     work = unpack(world, entry);
     if (wc) {
@@ -221,7 +221,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
     } else if (owner) {
         const struct vf_plan *plan = &owner->machine->plan;
 
-        vf_completion(owner, object, &entry->wc, entry->recv != 0,
+        vf_completion(owner, object, &entry->wc, entry->about & ROOM_OF_RECV,
                       entry->fault ? &plan->faults[entry->fault - 1] : NULL);
     } else {
         object->shadow.cq.held++;

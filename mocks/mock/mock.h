@@ -73,9 +73,9 @@ struct mock_srq {
 
 /* What the next send of a queue pair will touch that its peer has had since. */
 struct mock_ahead {
-    const void *receives; /* the receiver's queue */
-    const void *receive;  /* the first one in it */
-    const void *bytes;    /* of the next completion */
+    const void *receives;                     /* the receiver's queue */
+    const void *receive;                      /* the first one in it */
+    const struct room_completion *completion; /* the next one's place */
 };
 
 struct mock_qp {
@@ -210,8 +210,8 @@ enum mock_kept {
 };
 
 /* Completes the request, which is off its queue, and frees it; unless kept, a
- * receive that its bytes lie in. fault: what the plan has for this completion;
- * a send that makes none is not asked for. */
+ * receive that its bytes lie in. wc: may be that of mock_next(). fault: what
+ * the plan has for this completion; a send that makes none is not asked for. */
 void mock_complete(struct vf_world *world, struct room_qp *qp, uint32_t work,
                    bool recv, const struct ibv_wc *wc,
                    const struct vf_fault *fault, enum mock_kept kept);
@@ -224,13 +224,16 @@ unsigned mock_send_flags(struct vf_world *world, const struct room_qp *qp,
 /* A receive completes with an error. */
 void mock_complete_error(struct vf_world *world, struct room_qp *qp,
                          uint32_t work, bool recv, int status);
-/* Where the bytes of the next completion in the queue (index) lie; NULL: it is
- * full, or gone. */
-void *mock_inside(struct vf_world *world, uint32_t cq);
-/* Where they will lie when so many more have come; only to ask for the cache
- * line. NULL: the queue is gone. */
-const void *mock_inside_ahead(struct vf_world *world, uint32_t cq,
-                              unsigned more);
+/* The entry of the next completion in the queue (index); NULL: it is full, or
+ * gone. A message's bytes may be laid there before it completes, and so may its
+ * wc, which mock_complete() then leaves as it is: to copy what was written in
+ * pieces just now takes as long as the peer takes to give up the bytes' lines,
+ * for a load that no single store satisfies waits for all of them. */
+struct room_completion *mock_next(struct vf_world *world, uint32_t cq);
+/* Where it will be when so many more have come; only to ask for the cache
+ * lines. NULL: the queue is gone. */
+const struct room_completion *mock_next_ahead(struct vf_world *world,
+                                              uint32_t cq, unsigned more);
 const struct vf_fault *mock_plan(struct vf_world *world,
                                  const struct room_qp *qp);
 uint32_t mock_count_completion(struct vf_machine *machine);

@@ -274,16 +274,15 @@ static void *waiting_place(struct vf_world *world,
                            struct room_work *received, uint64_t length,
                            enum mock_kept *where)
 {
-    void *inside;
+    struct room_completion *entry;
 
     *where = MOCK_NOT_KEPT;
     if (!world->view->shared || received->process == world->view->self)
         return NULL;
-    inside =
-        length <= ROOM_INSIDE ? mock_inside(world, receiver->recv_cq) : NULL;
-    if (inside) {
+    entry = length <= ROOM_INSIDE ? mock_next(world, receiver->recv_cq) : NULL;
+    if (entry) {
         *where = MOCK_INSIDE;
-        return inside;
+        return entry->bytes;
     }
     if (length <= mock_bytes_room(received))
         return mock_bytes(received);
@@ -421,7 +420,7 @@ void move_note_ahead(struct vf_world *world, struct mock_qp *sender,
 
     ahead->receives = queue;
     ahead->receive = queue->first ? mock_work(world->view, queue->first) : NULL;
-    ahead->bytes = mock_inside_ahead(world, receiver->recv_cq, more);
+    ahead->completion = mock_next_ahead(world, receiver->recv_cq, more);
 }
 
 static void note_ahead(struct vf_world *world, const struct room_qp *sender,

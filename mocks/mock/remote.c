@@ -50,7 +50,7 @@ static void settle_entry(struct vf_world *world, struct room_completion *entry,
 {
     uint32_t work = atomic_load_explicit(&entry->work, memory_order_acquire);
 
-    if (work == 0 || entry->unreached)
+    if (work == 0 || entry->about & ROOM_UNREACHED)
         return;
     if (!(work & MOCK_WORK_TAKEN) &&
         atomic_compare_exchange_strong_explicit(

@@ -152,6 +152,12 @@ struct room_qp {
     uint32_t landing;   /* messages that are being copied to it */
 };
 
+enum room_about {
+    ROOM_OF_RECV = 1,   /* else of a send */
+    ROOM_UNREACHED = 2, /* no peer comes for its bytes: enum mock_kept */
+    ROOM_BROUGHT = 4    /* they are here, and not where the work says */
+};
+
 /* A completion on its way to its owner: one cache line, and one for the bytes
  * of a short message that it brings along. The owner looks at the first one
  * again and again, so the second is written before, and the first at one go. */
@@ -160,9 +166,8 @@ struct room_completion {
     uint32_t qp;           /* index */
     _Atomic uint32_t work; /* the receive, when its bytes lie in it */
     int16_t fault;         /* of its machine's plan, + 1 */
-    uint8_t recv : 1;      /* on which queue of qp */
-    uint8_t unreached : 1; /* no peer comes for its bytes: enum mock_kept */
-    uint8_t inside : 1;    /* they are here, and not where the work says */
+    uint8_t about;         /* enum room_about; not fields of bits, for to write
+                              one of those, the line is waited for */
     uint8_t generation;    /* of qp */
     _Atomic uint32_t turn; /* its place in the order of all; says: written */
     _Alignas(64) unsigned char bytes[ROOM_INSIDE];

@@ -24,7 +24,7 @@ struct short_message {
     uint32_t length;
     bool inlined, signaled;
     struct room_work *received;
-    void *place;
+    struct room_completion *at_receiver, *at_sender; /* NULL: none is made */
 };
 
 static bool is_planned(const struct vf_world *world, const struct room_qp *qp)
@@ -105,10 +105,12 @@ static bool find_receive(struct short_message *message)
 /* Both completions have a place. */
 static bool find_places(struct short_message *message)
 {
-    message->place = mock_inside(message->world, message->receiver->recv_cq);
-    return message->place &&
-           (!message->signaled ||
-            mock_inside(message->world, message->sender->send_cq));
+    struct vf_world *world = message->world;
+
+    message->at_receiver = mock_next(world, message->receiver->recv_cq);
+    if (message->signaled)
+        message->at_sender = mock_next(world, message->sender->send_cq);
+    return message->at_receiver && (message->at_sender || !message->signaled);
 }
 
 /* Memory that its program has freed is not read. */
@@ -121,7 +123,7 @@ static void take_bytes(const struct short_message *message)
     from = (const void *)(uintptr_t)message->bytes->addr;
     if (message->inlined ||
         vf_memory_alive(message->world, from, message->length))
-        memcpy(message->place, from, message->length);
+        memcpy(message->at_receiver->bytes, from, message->length);
 }
 
 /* The last thing that is done: its owner sees it, and wants the room. */
@@ -136,32 +138,36 @@ static void complete_receive(const struct short_message *message)
         .length = message->length,
         .imm = message->wr->imm_data,
     };
-    struct ibv_wc wc = {
+    struct ibv_wc *wc = &message->at_receiver->wc;
+
+    *wc = (struct ibv_wc){
         .wr_id = message->received->wr_id,
         .qp_num = receiver->number,
     };
-
-    move_describe(world, message->sender, &sent, receiver, 0, &wc);
+    move_describe(world, message->sender, &sent, receiver, 0, wc);
     hold_receive(world, receiver, &receiver->recv);
     mock_take(world->view, &receiver->recv);
     move_note_ahead(world, message->mock, receiver, 1);
-    mock_complete(world, receiver, received, true, &wc, NULL,
+    mock_complete(world, receiver, received, true, wc, NULL,
                   MOCK_INSIDE | move_how_kept(world, message->received));
 }
 
 static void complete_send(const struct short_message *message)
 {
-    struct ibv_wc wc = {
+    struct ibv_wc *wc;
+
+    if (!message->at_sender)
+        return;
+    wc = &message->at_sender->wc;
+    *wc = (struct ibv_wc){
         .wr_id = message->wr->wr_id,
         .opcode = IBV_WC_SEND,
         .qp_num = message->sender->number,
         .wc_flags = mock_send_flags(message->world, message->sender,
                                     (uint8_t)message->wr->opcode),
     };
-
-    if (message->signaled)
-        mock_complete(message->world, message->sender, 0, false, &wc, NULL,
-                      MOCK_NOT_KEPT);
+    mock_complete(message->world, message->sender, 0, false, wc, NULL,
+                  MOCK_NOT_KEPT);
 }
 
 bool short_send(struct vf_object *object, struct room_qp *qp,
@@ -181,9 +187,8 @@ bool short_send(struct vf_object *object, struct room_qp *qp,
         return false;
     /* The receiver looks at the entry all the time: it comes here while the
      * rest is looked at, not when it is written. */
-    if (message.mock->ahead.bytes)
-        vf_os_want((const unsigned char *)message.mock->ahead.bytes -
-                   offsetof(struct room_completion, bytes));
+    if (message.mock->ahead.completion)
+        vf_os_want(message.mock->ahead.completion);
     if (!find_receiver(&message) || is_planned(message.world, qp) ||
         is_planned(message.world, message.receiver))
         return false;
