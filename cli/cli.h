@@ -9,6 +9,7 @@
 #define CLI_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "sim/run.h"
 
@@ -67,8 +68,14 @@ void cli_print(const struct scn *scenario, void *stream);
  * statement into words. *at is 0 before the first one. false: no more. */
 bool cli_unstruck(const struct scn *scenario, const struct sim_result *result,
                   int *at, char *words, size_t room);
-/* Ctrl-C: sets a flag instead of ending the process. */
+/* Ctrl-C: sets a flag instead of ending the process, and ends the child that
+ * this process waits for. */
 void cli_catch_interrupt(void);
 bool cli_interrupted(void);
+/* fork() and waitpid() for that child, one at a time. A signal that comes
+ * before, between or after is not lost: it is passed on. The child has no
+ * handler of its own. Answer as fork(); waitpid()'s status. */
+pid_t cli_fork(void);
+int cli_wait(pid_t child);
 
 #endif

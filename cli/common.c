@@ -9,6 +9,7 @@
 #include "cli/file.h"
 #include "cli/text.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* CLI_FINE, or CLI_USAGE for the first expectation that names nobody. */
@@ -180,12 +182,19 @@ bool cli_unstruck(const struct scn *scenario, const struct sim_result *result,
     return false;
 }
 
-static volatile sig_atomic_t interrupted;
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+#define INTERRUPTS (sizeof interrupts / sizeof interrupts[0])
+
+static volatile sig_atomic_t interrupted; /* the signal; 0: none came */
+static volatile sig_atomic_t awaited;     /* a child; 0: none */
 
 static void on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    int kept = errno;
+    interrupted = number;
+    if (awaited > 0)
+        kill((pid_t)awaited, number);
+    errno = kept;
 }
 
 void cli_catch_interrupt(void)
@@ -198,6 +207,54 @@ void cli_catch_interrupt(void)
     /* A terminal that goes; nohup's children have it ignored. */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
+}
+
+static void block_interrupts(sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < INTERRUPTS; i++)
+        sigaddset(&set, interrupts[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+static void forget_handlers(void)
+{
+    struct sigaction action;
+    for (size_t i = 0; i < INTERRUPTS; i++)
+        if (sigaction(interrupts[i], NULL, &action) == 0 &&
+            action.sa_handler == on_interrupt)
+            signal(interrupts[i], SIG_DFL);
+}
+
+pid_t cli_fork(void)
+{
+    sigset_t before;
+    pid_t child;
+    block_interrupts(&before);
+    child = fork();
+    if (child == 0)
+        forget_handlers();
+    if (child > 0)
+        awaited = (sig_atomic_t)child;
+    if (child > 0 && interrupted)
+        kill(child, interrupted);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+int cli_wait(pid_t child)
+{
+    siginfo_t info;
+    int status = 0;
+    /* Nothing is passed on once its number may be somebody else's. */
+    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR)
+        continue;
+    awaited = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
 }
 
 bool cli_interrupted(void)

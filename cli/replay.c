@@ -185,11 +185,13 @@ static int replay_simulated(struct replay *replay, const struct cli_file *file,
                             const struct sim_subject *subject)
 {
     static struct sim_result result;
-    struct sim_options options = {.subject = subject,
-                                  .recover = subject->fixed};
+    struct sim_options options = {
+        .subject = subject, .recover = subject->fixed, .stop = cli_interrupted};
     struct scn_error error;
     int status =
         sim_run_isolated(&file->scenario, &options, 60, &result, &error);
+    if (status == -3)
+        return CLI_FINE;
     if (status != 0) {
         fprintf(stderr, "%s: %s\n", file->path, error.message);
         return status == -2 ? CLI_ENVIRONMENT : CLI_USAGE;
@@ -306,7 +308,9 @@ static int replay_file(struct replay *replay, const char *path)
     }
     if (!scn_has_calls(&file.scenario) && !replay->on_device)
         warn_if_idle(&file);
-    for (int i = 0; i < replay->chosen_count && code == CLI_FINE; i++)
+    for (int i = 0;
+         i < replay->chosen_count && code == CLI_FINE && !cli_interrupted();
+         i++)
         code = replay_one(replay, &file, replay->chosen[i]);
     cli_unload(&file);
     return code;

@@ -104,6 +104,7 @@ static void said(void *context, int rank, const char *line)
         return;
     snprintf(text, sizeof text, "%s", line + strlen(REPLAY_RESULT));
     outcome = part_of(&at);
+    result->channel_struck = (unsigned)strtoul(part_of(&at), NULL, 16);
     title = part_of(&at);
     become(result, outcome_called(outcome), title, at);
     device->told[rank] = true;
@@ -204,6 +205,17 @@ static bool was_reached(const struct sim_result *simulated)
     return false;
 }
 
+/* Did each fault of a channel strike that does in the simulator? */
+static bool were_channels_struck(const struct sim_result *simulated,
+                                 const struct sim_result *result)
+{
+    for (int rank = 0; rank < simulated->ranks; rank++)
+        if (simulated->rank[rank].channel_struck &
+            ~result->rank[rank].channel_struck)
+            return false;
+    return true;
+}
+
 static bool clear_meeting(const char *path)
 {
     static const char zeros[REPLAY_MEETING_BYTES];
@@ -251,14 +263,17 @@ int replay_device_run(struct replay_device *device, const struct scn *scenario,
                       struct sim_result *result)
 {
     static struct scn planned;
-    struct sim_options options = {.subject = subject};
+    struct sim_options options = {.subject = subject, .stop = cli_interrupted};
     enum scn_topology topology;
     struct scn_error error;
     struct trial trial;
     char *text;
     int wires, code;
-    if (sim_run_isolated(scenario, &options, 60, &device->simulated, &error) !=
-        0) {
+    int status =
+        sim_run_isolated(scenario, &options, 60, &device->simulated, &error);
+    if (status == -3)
+        return CLI_FINE;
+    if (status != 0) {
         fprintf(stderr, "verbfault replay: %s\n", error.message);
         return CLI_USAGE;
     }
@@ -272,11 +287,12 @@ int replay_device_run(struct replay_device *device, const struct scn *scenario,
     text = cli_text(&planned);
     code = text ? start(device, text, subject, &trial) : CLI_ENVIRONMENT;
     free(text);
-    if (code != CLI_FINE)
+    if (code != CLI_FINE || cli_interrupted())
         return code;
     judge(device, &planned, &trial);
-    device->reached = trial.reached || !has_faults(&planned) ||
-                      !was_reached(&device->simulated);
+    device->reached = (trial.reached || !has_faults(&planned) ||
+                       !was_reached(&device->simulated)) &&
+                      were_channels_struck(&device->simulated, result);
     device->unreached += !device->reached;
     return CLI_FINE;
 }

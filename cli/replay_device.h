@@ -20,9 +20,12 @@
  * missing list) is planned for the same call on the real one, as the minimizer
  * does when it names a cause. So limits are no reason to skip.
  *
+ * **The side channel** is TCP, and no device: what a scenario does to it
+ * (channel, peer, stray) is done to the ranks' sockets, at the same byte
+ * (sim/live_net.h).
+ *
  * **What is skipped**, each with one of these reasons, by name:
  *
- *   side channel   channel, peer, stray: sockets with faults
  *   devices        no devices at all, a port that is down, one without an
  *                  address, cables of the scenario's own: the machine has what
  *                  it has
@@ -37,8 +40,9 @@
  *
  * A run says "not reached" where the simulator comes to a fault and no rank did
  * here: the n-th open of a device, when all cells name one device, or the n-th
- * poll of a process that polled less. Then only what breaks a promise counts
- * against it.
+ * poll of a process that polled less. Of a channel's faults each has to strike
+ * on the rank on which it does in the simulator. Then only what breaks a
+ * promise counts against it.
  *
  * A leak that the plan caused is excused where the rank says that something
  * went wrong, as in the simulator.
@@ -57,7 +61,6 @@
 
 enum replay_skip {
     REPLAY_RUNS,
-    REPLAY_SIDE_CHANNEL,
     REPLAY_DEVICES,
     REPLAY_TIME,
     REPLAY_CRASH,
@@ -113,11 +116,12 @@ enum {
 };
 int cli_replay_rank(int argc, char **argv);
 
-/* A rank's last line on standard output: these words, then outcome, title and
- * message with tabs between. */
+/* A rank's last line on standard output: these words, then outcome, which
+ * faults of its channel struck (hexadecimal), title and message with tabs
+ * between. */
 #define REPLAY_RESULT "verbfault-result\t"
 
 /* The file that ranks meet by: zeros to begin with. */
-#define REPLAY_MEETING_BYTES (SCN_RANKS_MAX * 2 * sizeof(int))
+#define REPLAY_MEETING_BYTES ((SCN_RANKS_MAX * 2 + 1) * sizeof(int))
 
 #endif

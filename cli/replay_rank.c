@@ -24,6 +24,7 @@
 struct meeting {
     atomic_int times[SCN_RANKS_MAX]; /* that the rank has come */
     atomic_int pid[SCN_RANKS_MAX];   /* 0: it has not started yet */
+    atomic_int door;                 /* the last start in which it was opened */
 };
 
 struct self {
@@ -67,6 +68,24 @@ static void meet(void *context)
             nanosleep(&moment, NULL);
 }
 
+/* How often the rank has come is which start it is in. */
+static int own_start(const struct self *self)
+{
+    return atomic_load(&self->meeting->times[self->live.rank]);
+}
+
+static void open_door(void *context)
+{
+    const struct self *self = context;
+    atomic_store(&self->meeting->door, own_start(self));
+}
+
+static bool is_door_open(void *context)
+{
+    const struct self *self = context;
+    return atomic_load(&self->meeting->door) >= own_start(self);
+}
+
 /* NULL after one line. */
 static struct meeting *open_meeting(const char *path, int rank)
 {
@@ -93,8 +112,8 @@ static struct meeting *open_meeting(const char *path, int rank)
 static void tell(const struct self *self)
 {
     const struct sim_rank_result *result = &self->result.rank[self->live.rank];
-    printf(REPLAY_RESULT "%s\t%s\t%s\n", scn_outcome_name(result->outcome),
-           result->title, result->message);
+    printf(REPLAY_RESULT "%s\t%x\t%s\t%s\n", scn_outcome_name(result->outcome),
+           result->channel_struck, result->title, result->message);
     fflush(stdout);
 }
 
@@ -141,6 +160,8 @@ int cli_replay_rank(int argc, char **argv)
         .port = atoi(argv[REPLAY_RANK_PORT]),
         .timeout = (int64_t)(strtod(argv[REPLAY_RANK_SECONDS], NULL) * 1e9),
         .meet = meet,
+        .open_door = open_door,
+        .is_door_open = is_door_open,
         .stop = stop,
         .context = &self};
     if (self.live.rank < 0 || self.live.rank >= self.ranks)

@@ -7,10 +7,9 @@
 const char *replay_skip_name(enum replay_skip why)
 {
     static const char *const names[REPLAY_SKIP_COUNT] = {
-        [REPLAY_RUNS] = "none",        [REPLAY_SIDE_CHANNEL] = "side channel",
-        [REPLAY_DEVICES] = "devices",  [REPLAY_TIME] = "time",
-        [REPLAY_CRASH] = "crash",      [REPLAY_RECORDING] = "recording",
-        [REPLAY_IDLE] = "nothing runs"};
+        [REPLAY_RUNS] = "none",           [REPLAY_DEVICES] = "devices",
+        [REPLAY_TIME] = "time",           [REPLAY_CRASH] = "crash",
+        [REPLAY_RECORDING] = "recording", [REPLAY_IDLE] = "nothing runs"};
     return names[why];
 }
 
@@ -24,10 +23,6 @@ static enum replay_skip skip_statement(const struct scn_statement *statement,
     case SCN_CALL:
         snprintf(what, room, "its answers are one device's");
         return REPLAY_RECORDING;
-    case SCN_CHANNEL:
-    case SCN_PEER:
-    case SCN_STRAY:
-        return REPLAY_SIDE_CHANNEL;
     case SCN_CABLE:
         return REPLAY_DEVICES;
     case SCN_NODEVICES:

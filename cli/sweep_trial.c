@@ -94,14 +94,6 @@ static void redirect(const char *log)
     dup2(fd, 2);
 }
 
-static int wait_for(pid_t child)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ; /* Ctrl-C reaches the run, too, which ends then */
-    return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_ENVIRONMENT;
-}
-
 /* ---- what it printed ----------------------------------------------------- */
 
 struct reading {
@@ -297,8 +289,8 @@ static void remove_all(const char *directory)
         execlp("rm", "rm", "-rf", directory, (char *)NULL);
         _exit(127);
     }
-    if (child > 0)
-        wait_for(child);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
 }
 
 static double now(void)
@@ -312,13 +304,17 @@ static int run_it(const struct trial_options *options, char *scenario,
                   char *trace, const char *log, const char *directory)
 {
     pid_t child;
+    int status;
     fflush(NULL);
-    child = fork();
+    child = cli_fork();
     if (child == 0) {
         redirect(log);
         execute(options, scenario, trace, directory);
     }
-    return child < 0 ? CLI_ENVIRONMENT : wait_for(child);
+    if (child < 0)
+        return CLI_ENVIRONMENT;
+    status = cli_wait(child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_ENVIRONMENT;
 }
 
 int trial_run(const struct trial_options *options, const char *scenario,
@@ -345,11 +341,13 @@ int trial_run(const struct trial_options *options, const char *scenario,
     if (rmdir(directory) != 0) /* mostly nothing is in it */
         remove_all(directory);
     trial->seconds = now() - began;
+    trial->interrupted = cli_interrupted();
+    if (trial->interrupted) /* it may have ended before it was a run */
+        return CLI_FINE;
     if (code >= CLI_USAGE || !read_log(options, trial, log)) {
         show_log(log);
         return code >= CLI_USAGE ? code : CLI_ENVIRONMENT;
     }
-    trial->interrupted = trial->interrupted || cli_interrupted();
     return CLI_FINE;
 }
 

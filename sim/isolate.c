@@ -2,9 +2,9 @@
  * A run in a child process.
  *
  * The child sends what happens through a pipe, as records: a trace line, a
- * finding, an event, and at last the result. A signal in the child becomes a `crash`
- * named after the verb it was in. What the child has to say of that is in a
- * page that both share, written before the process is gone.
+ * finding, an event, and at last the result. A signal in the child becomes a
+ * `crash` named after the verb it was in. What the child has to say of that is
+ * in a page that both share, written before the process is gone.
  */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
@@ -185,7 +185,14 @@ static int64_t real_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* 1: got it; 0: end of the pipe; -1: time is up. */
+static bool (*stop)(void); /* the last run's */
+
+static bool is_stopped(void)
+{
+    return stop && stop();
+}
+
+/* 1: got it; 0: end of the pipe; -1: time is up, or the run is to be ended. */
 static int get(int pipe_in, void *data, size_t length, int64_t until)
 {
     char *at = data;
@@ -193,7 +200,7 @@ static int get(int pipe_in, void *data, size_t length, int64_t until)
         struct pollfd ready = {pipe_in, POLLIN, 0};
         int64_t left = until - real_ms();
         ssize_t n;
-        if (left <= 0)
+        if (left <= 0 || is_stopped())
             return -1;
         if (poll(&ready, 1, (int)(left > 1000 ? 1000 : left)) <= 0)
             continue;
@@ -378,17 +385,20 @@ int sim_run_isolated(const struct scn *scenario,
         return -1;
     }
     last_count = 0;
+    stop = options->stop;
     ending =
         listen_to(ends[0], options, (int64_t)seconds * 1000, result, error);
     close(ends[0]);
     if (ending == ENDING_TIME)
         kill(child, SIGKILL);
-    if (wait_for(child) == SIGKILL && ending == ENDING_DEATH) {
+    if (wait_for(child) == SIGKILL && ending == ENDING_DEATH && !is_stopped()) {
         error->line = error->column = 0;
         snprintf(error->message, sizeof error->message,
                  "the run's process was killed from outside (out of memory?)");
         return -2;
     }
+    if (is_stopped() && ending != ENDING_RESULT)
+        return -3;
     if (ending == ENDING_TIME)
         sim_make_up(result, scenario, SCN_SPIN, "spin without a call", 0,
                     fixed);

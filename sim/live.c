@@ -136,7 +136,8 @@ int sim_live(const struct scn *scenario, const struct sim_subject *subject,
     sim.current = live->rank;
     name_devices(live, rank);
     find_coordinator(live, rank);
-    sim_program(rank);
+    if (rank->state != SIM_DONE) /* a hostile peer stands in its place */
+        sim_program(rank);
     sim.live = NULL;
     return 0;
 }

@@ -10,8 +10,13 @@
  *
  * Of the scenario the rank finds here what is a program's: what runs, its
  * device file, its coordinator, what it asks for, a library that is absent or
- * lacks a symbol, its allocator's faults. Verbs are the library's, so faults of
- * verbs are for whoever stands before that (mocks/device).
+ * lacks a symbol, its allocator's faults, those of its side channel. Verbs are
+ * the library's, so faults of verbs are for whoever stands before that
+ * (mocks/device).
+ *
+ * The side channel is TCP on the loopback interface. What the scenario does to
+ * it happens between the subject and its sockets (live_net.h), at the same byte
+ * as in the simulator: one function decides for both (channel.c).
  *
  * Names. A cell of the device file that names a device of the scenario names
  * `device` here: one device for all, which a message leaves and comes back to,
@@ -20,8 +25,8 @@
  * simulator's network ("10.0.0.1:9000") becomes this machine and `port`; what
  * is no such address stays as it is.
  *
- * What is not there: virtual time, an order of steps, a side channel with
- * faults, the second start with the faults lifted.
+ * What is not there: virtual time, an order of steps, the second start with the
+ * faults lifted.
  */
 #ifndef SIM_LIVE_H
 #define SIM_LIVE_H
@@ -36,6 +41,10 @@ struct sim_live {
     int64_t timeout;
     /* Returns when every rank has come here, or will no longer. */
     void (*meet)(void *context);
+    /* The coordinator's door: rank 0 has opened it, in this start. Till then
+     * nobody listens there. */
+    void (*open_door)(void *context);
+    bool (*is_door_open)(void *context);
     /* The rank goes no further. Its result is as it stands; hangs: its process
      * stays. Does not return. */
     void (*stop)(void *context, bool hangs);

@@ -69,6 +69,9 @@ struct sim_options {
     void (*event)(void *context, const struct sim_event *event);
     void *context;
     struct sim_watch *watch; /* filled in (watch.h); NULL: not wanted */
+    /* Of a run in a child process: is it to be ended? Asked when a signal comes
+     * and once in a second; NULL: never. */
+    bool (*stop)(void);
 };
 
 /* 0; -1 if the scenario is not runnable (error filled in). */
@@ -76,8 +79,8 @@ int sim_run(const struct scn *scenario, const struct sim_options *options,
             struct sim_result *result, struct scn_error *error);
 /* The same in a child process: survives any fault, and a run that gives no sign
  * of life (a finished call when traced, else its end) for `seconds` of real
- * time is a `spin`. Traces arrive through a pipe. -2: the environment failed.
- */
+ * time is a `spin`. Traces arrive through a pipe. -2: the environment failed;
+ * -3: options->stop said so, and there is no result. */
 int sim_run_isolated(const struct scn *scenario,
                      const struct sim_options *options, int seconds,
                      struct sim_result *result, struct scn_error *error);

@@ -247,48 +247,32 @@ static void cut(struct sim_socket *socket)
     sim_changed();
 }
 
-/* A fault of the rank's channel takes effect on what it sends from that byte
- * on. */
-static void strike(const struct sim_rank *rank, enum scn_channel what,
-                   long from)
-{
-    sim.result->rank[rank->number].channel_struck |= 1u << what;
-    sim_watch_hit();
-    sim_tell(SIM_EVENT_CHANNEL, rank->number, -1, (int)what, from);
-}
-
 /* One byte range of a send, past the channel's faults. */
 static long deliver(struct sim_rank *rank, struct sim_socket *socket,
                     const char *data, size_t length)
 {
     struct sim_socket *other = other_end(socket);
-    long from = rank->channel_sent, pass = (long)length;
-    bool closes = false;
+    struct sim_piece piece = sim_channel_piece(rank, length, socket->beside);
     rank->channel_sent += (long)length;
-    sim_watch_send(rank->number, from);
-    if (rank->channel_close >= 0 && from + pass >= rank->channel_close) {
-        pass = rank->channel_close > from ? rank->channel_close - from : 0;
-        closes = true;
-        strike(rank, SCN_CHANNEL_CLOSE, from);
-    }
-    if (rank->channel_silent >= 0 && from + pass > rank->channel_silent) {
-        pass = rank->channel_silent > from ? rank->channel_silent - from : 0;
-        strike(rank, SCN_CHANNEL_SILENT, from);
-    }
-    sim_tell(SIM_EVENT_SENT, rank->number, socket->other_owner, 0, pass);
-    if (pass > 0 && other && !socket->mute) {
-        int status = append(other, data, (size_t)pass);
+    sim_watch_send(rank->number, piece.from);
+    if (piece.closes)
+        sim_channel_strike(rank, SCN_CHANNEL_CLOSE, piece.from);
+    if (piece.silent)
+        sim_channel_strike(rank, SCN_CHANNEL_SILENT, piece.from);
+    sim_tell(SIM_EVENT_SENT, rank->number, socket->other_owner, 0,
+             (long)piece.pass);
+    if (piece.pass > 0 && other && !socket->mute) {
+        int status = append(other, data, piece.pass);
         if (status < 0)
             return status;
-        if (!socket->beside && rank->channel_garble >= from &&
-            rank->channel_garble < from + pass) {
-            other->bytes[other->length - (size_t)pass +
-                         (size_t)(rank->channel_garble - from)] ^= (char)0xff;
-            strike(rank, SCN_CHANNEL_GARBLE, from);
+        if (piece.garbled >= 0) {
+            other->bytes[other->length - piece.pass + (size_t)piece.garbled] ^=
+                (char)0xff;
+            sim_channel_strike(rank, SCN_CHANNEL_GARBLE, piece.from);
         }
         sim_changed();
     }
-    if (closes)
+    if (piece.closes)
         cut(socket);
     return (long)length;
 }

@@ -167,6 +167,23 @@ void sim_sockets_end(struct sim_rank *rank); /* its process is gone */
 int sim_sockets_open(const struct sim_rank *rank);
 void sim_sockets_free(void);
 
+/* channel.c: the next bytes that a rank sends, past its channel's faults. Which
+ * they are is counted over all its connections. */
+struct sim_piece {
+    long from;    /* so many it has sent before */
+    size_t pass;  /* so many of these arrive */
+    long garbled; /* that one of them is inverted; -1: none */
+    bool closes;  /* ... and then the connection is cut */
+    bool silent;  /* the others are swallowed */
+};
+/* beside: on a connection beside the side channel. Changes nothing. */
+struct sim_piece sim_channel_piece(const struct sim_rank *rank, size_t length,
+                                   bool beside);
+/* A fault of the channel takes effect on what the rank sends from that byte on.
+ */
+void sim_channel_strike(const struct sim_rank *rank, enum scn_channel what,
+                        long from);
+
 /* setup.c: the world as the scenario says */
 int sim_setup(const struct scn *scenario, struct scn_error *error);
 /* The faults go, the rest stays: for the second start. */

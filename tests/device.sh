@@ -6,7 +6,7 @@
 #
 # usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS [PART...]
 #
-#   PART   same, faults, findings, run, replay, programs: only these. In a virtual
+#   PART   same, faults, findings, run, replay, side, programs: only these. In a virtual
 #          machine without KVM each takes some minutes:
 #
 #     scripts/vm --time 900 -- env DEVICE_GID=1 sh tests/device.sh --real \
@@ -26,7 +26,7 @@ helpers=$(cd "$(dirname "$0")" && pwd)/programs
 top=$(cd "$(dirname "$0")/.." && pwd)
 gid=${DEVICE_GID-0}
 shift 2
-parts=${*:-same faults findings run replay programs}
+parts=${*:-same faults findings run replay side programs}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -329,9 +329,6 @@ collectives/a11-send-to-oneself error in send
 collectives/groups-several ready
 '
 skipping='
-init/c4-garbled-byte side channel: channel
-init/c1-peer-announces-0 side channel: peer
-init/c5-stray-client side channel: stray
 init/s6-port-down devices: port=down
 init/s10-no-ipv4-gid devices: ipv4=no
 init/s4-no-device devices: nodevices
@@ -363,7 +360,7 @@ AGREEING
 $skipping
 SKIPPING
     mv all out
-    want 'how many, and why not the others' '^9 skipped: 3 side channel, 3 dev'
+    want 'how many, and why not the others' '^6 skipped: 3 devices, 1 time'
     want 'how many' '^28 runs, 0 unexpected$'
     want 'fine' '^status 0$'
 
@@ -410,6 +407,52 @@ run all_sum float32 1024'
         want 'no device' '^status 3$'
         [ "$(wc -l <out)" = 2 ] || bad 'no device: one line'
     fi
+}
+
+# ---- the side channel is TCP, and no device ---------------------------------
+
+# rows FILE: each scenario with the outcome and the title of its row
+rows() {
+    sed -n 's/^\([^ ]*\.scn\)  *cjaccl  *\([a-z]*\)  *\(as expected\|-\)  */\1 \2 /p' "$1" |
+        sort
+}
+part_side() {
+    # shellcheck disable=SC2046
+    set -- $(grep -rlE '^(channel|peer|stray)' --include='*.scn' \
+        "$top/corpus/" "$top/repro/")
+    "$verbfault" replay --subject cjaccl "$@" >out 2>&1
+    rows out >simulated
+    # A rank that waits for bytes that never come waits as long as that.
+    replay --timeout 2 "$@"
+    rows out >real
+    want 'every one is run' "^$# runs, 0 unexpected\$"
+    diff simulated real >out
+    [ ! -s out ] || bad 'a side channel with faults: as in the simulator'
+    [ "$(wc -l <real)" = $# ] || bad "a side channel: $# rows"
+    good
+
+    # What the ranks say, and so where it was, is what the simulated ones do.
+    head='run init
+run all_sum float32 1024'
+    printf 'channel 1 close 1000000\n%s\n' "$head" >never.scn
+    replay --timeout 2 never.scn
+    want 'a byte that is never sent' '^never.scn .* ready  *as expected'
+    want 'a byte that is never sent' '^    never came to: channel 1 close 1000000'
+    # After 8 bytes of 76: rank 0 has the beginning of what it waits for.
+    printf 'channel 0 close 8\nsetting * backend sockets\n%s\n' "$head" >cut.scn
+    replay --timeout 2 --verbose cut.scn
+    want 'an answer that is cut' '^    rank 1: error: .*: rank 0 went away'
+    # The door: nobody comes before the stray, so it is the first that is heard.
+    printf 'ranks 4 mesh\nstray\nstray\npeer 3 sends 02000000\n%s\n' \
+        "$head" >crowd.scn
+    replay --timeout 2 --verbose crowd.scn
+    want 'strays, a peer and ranks' '^crowd.scn .* error  *as expected'
+    want 'a rank without a program' '^    rank 3: ready: a hostile peer'
+    # In every start again.
+    printf 'stray\n%s\nrun finalize\n%s\n' "$head" "$head" >again.scn
+    replay --timeout 2 again.scn
+    want 'guests in every start' '^again.scn .* ready  *as expected'
+    want 'fine' '^status 0$'
 }
 
 # ---- programs that nobody here wrote -----------------------------------------
@@ -496,7 +539,7 @@ part_programs() {
 
 }
 
-for part in same faults findings run replay programs; do
+for part in same faults findings run replay side programs; do
     ! part $part || part_$part
 done
 echo "$passed passed, $failed failed"

@@ -1,8 +1,8 @@
 /*
  * The subjects `cjaccl`, the fixed module, and `sockets`, the same over its
  * socket ring, which needs no device. Every hook of the configuration is in the
- * simulator's hands; of a rank in a process of its own (sim/live.h) only the
- * allocator and the library's absence are.
+ * simulator's hands; of a rank in a process of its own (sim/live.h) the
+ * allocator, the library's absence and a side channel with faults are.
  */
 #include <cjaccl/cjaccl.h>
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/live.h"
+#include "sim/live_net.h"
 #include "sim/subjects/subjects.h"
 
 /* ---- the library ----------------------------------------------------------
@@ -101,14 +102,10 @@ static int net_connect(void *ctx, const char *host, uint16_t port,
     return sim_connect(ctx, address, deadline_ns);
 }
 
-#define PARTIAL ((size_t)8) /* bytes that a send leaves for the next one */
-
 static int64_t net_send(void *ctx, int end, const void *data, size_t size,
                         int64_t deadline_ns)
 {
-    /* The simulated network would take a send whole; real ones need not. */
-    return sim_send_some(ctx, end, data, size > PARTIAL ? size - PARTIAL : size,
-                         deadline_ns);
+    return sim_send_some(ctx, end, data, sim_net_part(size), deadline_ns);
 }
 
 static int64_t net_recv(void *ctx, int end, void *data, size_t size,
@@ -230,12 +227,12 @@ static int start_over(struct sim_rank *rank, void **group,
     config.coordinator = sim_rank_coordinator(rank);
     config.library = &library;
     config.allocator = &allocator;
-    if (live) {
+    if (live)
         config.start_timeout_ns = config.operation_timeout_ns = live->timeout;
-    } else {
+    else
         config.clock = &clock;
+    if (!live || sim_live_net(rank, &net))
         config.net = &net;
-    }
     config.warn = warn;
     config.warn_ctx = &warnings;
     fill_settings(rank, &config, backend);
