@@ -297,5 +297,24 @@ if [ "$(id -u)" != 0 ]; then
 fi
 expect 'nothing to run is said' 0 'nothing runs' "$verbfault" replay empty.scn
 
+# Ctrl-C, in the middle of a scenario that takes a minute. Only the replay hears of
+# it: what it has started it ends.
+{
+    printf 'ranks 8 mesh\nrun init\n'
+    yes 'run all_sum float64 4194304' | head -n 150
+} >long.scn
+timeout --foreground -k 5 20 "$verbfault" replay --subject cjaccl --subject sockets \
+    clean.scn long.scn >rows 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && ! grep -q '^clean.scn *sockets' rows; do
+    continue
+done
+kill -INT $pid
+wait $pid
+ended=$?
+expect 'Ctrl-C in a replay' 0 '^2 runs, 0 unexpected \(interrupted\)$' cat rows
+expect 'and it is told' 0 '^1$' echo $ended
+expect 'no row of what was not done' 0 '^0$' sh -c 'grep -c long.scn rows || :'
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -6,8 +6,8 @@
 #
 # usage: device.sh [--real] PATH_OF_VERBFAULT DIRECTORY_OF_PROGRAMS [PART...]
 #
-#   PART   same, faults, findings, run, replay, side, programs: only these. In a virtual
-#          machine without KVM each takes some minutes:
+#   PART   same, faults, findings, run, replay, side, interrupt, programs: only
+#          these. In a virtual machine without KVM each takes some minutes:
 #
 #     scripts/vm --time 900 -- env DEVICE_GID=1 sh tests/device.sh --real \
 #         build/plain/verbfault build/plain/tests/run same findings
@@ -26,7 +26,7 @@ helpers=$(cd "$(dirname "$0")" && pwd)/programs
 top=$(cd "$(dirname "$0")/.." && pwd)
 gid=${DEVICE_GID-0}
 shift 2
-parts=${*:-same faults findings run replay side programs}
+parts=${*:-same faults findings run replay side interrupt programs}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -409,6 +409,43 @@ run all_sum float32 1024'
     fi
 }
 
+# in_background ARGUMENTS...: replay, its output in rows, its number in pid. Only
+# it hears of a Ctrl-C.
+in_background() {
+    rm -f pid
+    # shellcheck disable=SC2016
+    set -- sh -c '"$@" >rows 2>&1 &
+        echo $! >pid.new; mv pid.new pid; wait $!; echo "status $?" >>rows' \
+        sh timeout --foreground -k 5 60 "$verbfault" replay --device "$@"
+    [ $real = yes ] || set -- "$verbfault" run -n 1 --profile ideal -- "$@"
+    : >rows
+    mkdir -p temporary
+    TMPDIR=$scratch/temporary "$@" >/dev/null 2>&1 &
+}
+# How many bytes ranks have written where they meet.
+ranks_met() {
+    cat temporary/verbfault-replay-*/meeting 2>/dev/null | tr -d '\0' | wc -c
+}
+part_interrupt() {
+    printf 'run init\n' >quick.scn
+    printf 'channel 1 silent 8\nrun init\n' >silent.scn
+    in_background --timeout 600 quick.scn silent.scn
+    background=$!
+    until [ -s pid ] && grep -q '^quick.scn' rows && [ "$(ranks_met)" -gt 3 ]; do
+        kill -0 $background || break
+    done
+    kill -INT "$(cat pid)"
+    wait $background
+    cp rows out
+    want 'Ctrl-C: what was done' '^1 run, 0 unexpected \(interrupted\)$'
+    want 'Ctrl-C: is told' '^status 1$'
+    never 'Ctrl-C: what was not' '^silent.scn'
+    ls -A temporary >out
+    [ ! -s out ] || bad 'Ctrl-C: files are left'
+    ps -A -o args 2>/dev/null | grep "[r]eplay --rank.*$scratch" >out
+    [ ! -s out ] || bad 'Ctrl-C: ranks are left'
+}
+
 # ---- the side channel is TCP, and no device ---------------------------------
 
 # rows FILE: each scenario with the outcome and the title of its row
@@ -438,11 +475,10 @@ run all_sum float32 1024'
     replay --timeout 2 never.scn
     want 'a byte that is never sent' '^never.scn .* ready  *as expected'
     want 'a byte that is never sent' '^    never came to: channel 1 close 1000000'
-    # After 8 bytes of 76: rank 0 has the beginning of what it waits for.
-    printf 'channel 0 close 8\nsetting * backend sockets\n%s\n' "$head" >cut.scn
+    # Of rank 0's first answer.
+    printf 'channel 0 close 8\n%s\n' "$head" >cut.scn
     replay --timeout 2 --verbose cut.scn
     want 'an answer that is cut' '^    rank 1: error: .*: rank 0 went away'
-    # The door: nobody comes before the stray, so it is the first that is heard.
     printf 'ranks 4 mesh\nstray\nstray\npeer 3 sends 02000000\n%s\n' \
         "$head" >crowd.scn
     replay --timeout 2 --verbose crowd.scn
@@ -539,7 +575,7 @@ part_programs() {
 
 }
 
-for part in same faults findings run replay side programs; do
+for part in same faults findings run replay side interrupt programs; do
     ! part $part || part_$part
 done
 echo "$passed passed, $failed failed"
