@@ -484,6 +484,13 @@ run all_sum float32 1024'
     replay --timeout 2 --verbose crowd.scn
     want 'strays, a peer and ranks' '^crowd.scn .* error  *as expected'
     want 'a rank without a program' '^    rank 3: ready: a hostile peer'
+    # Strays are first: so many that ranks wait outside until the time is over.
+    {
+        yes stray | head -n 16
+        printf '%s\nexpect cjaccl error "error in init: accept"\n' "$head"
+    } >full.scn
+    replay --timeout 2 full.scn
+    want 'no room for the ranks' '^full.scn .* error  *as expected'
     # In every start again.
     printf 'stray\n%s\nrun finalize\n%s\n' "$head" "$head" >again.scn
     replay --timeout 2 again.scn
