@@ -476,8 +476,9 @@ run all_sum float32 1024'
     replay --timeout $patience never.scn
     want 'a byte that is never sent' '^never.scn .* ready  *as expected'
     want 'a byte that is never sent' '^    never came to: channel 1 close 1000000'
-    # At that very byte: before its 128 rank 0 has sent 8.
-    printf 'channel 0 silent 13\n%s\n' "$head" >part.scn
+    # At that very byte: before its 128 rank 0 has sent 8. It begins later, so that
+    # it is not the first whose time is over.
+    printf 'late 0 500\nchannel 0 silent 13\n%s\n' "$head" >part.scn
     replay --timeout 2 --verbose part.scn
     want 'an answer that is not whole' \
         '^    rank 1: error: .*rank 0 answered with 5 of 128 bytes'
