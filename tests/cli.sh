@@ -297,11 +297,11 @@ if [ "$(id -u)" != 0 ]; then
 fi
 expect 'nothing to run is said' 0 'nothing runs' "$verbfault" replay empty.scn
 
-# Ctrl-C, in the middle of a scenario that takes a minute. Only the replay hears of
+# Ctrl-C, in the middle of a scenario that takes long. Only the replay hears of
 # it: what it has started it ends.
 {
     printf 'ranks 8 mesh\nrun init\n'
-    yes 'run all_sum float64 4194304' | head -n 150
+    yes 'run all_sum float64 1048576' | head -n 150
 } >long.scn
 timeout --foreground -k 5 20 "$verbfault" replay --subject cjaccl --subject sockets \
     clean.scn long.scn >rows 2>&1 &
