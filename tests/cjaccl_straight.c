@@ -129,7 +129,7 @@ static void set_slow(bool slow)
 static void large_sums_go_straight(void **state)
 {
     (void)state;
-    for (int size = 2; size <= 3; size++) {
+    for (int size = 2; size <= CJI_STRAIGHT_RANKS; size++) {
         start(size, 2);
         for (int round = 0; round < 4; round++) {
             in_place = round % 2 == 1;
@@ -162,16 +162,27 @@ static void so_do_other_operations(void **state)
     finish();
 }
 
-static void a_device_of_one_entry_has_one_region(void **state)
+static void expect_copied(int size, int entries)
 {
-    (void)state;
-    start(2, 1);
+    start(size, entries);
     run(sum);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < size; i++) {
         assert_int_equal(ranks.rank[i].machine.straight, 0);
         assert_int_equal(ranks.rank[i].machine.regions, 1);
     }
     finish();
+}
+
+static void a_device_of_one_entry_has_one_region(void **state)
+{
+    (void)state;
+    expect_copied(2, 1);
+}
+
+static void many_ranks_send_from_their_slots(void **state)
+{
+    (void)state;
+    expect_copied(CJI_STRAIGHT_RANKS + 1, 2);
 }
 
 /* No error, and it is not asked again; the other rank goes on as it does. */
@@ -221,6 +232,7 @@ int main(void)
         cmocka_unit_test(large_sums_go_straight),
         cmocka_unit_test(so_do_other_operations),
         cmocka_unit_test(a_device_of_one_entry_has_one_region),
+        cmocka_unit_test(many_ranks_send_from_their_slots),
         cmocka_unit_test(what_is_not_registered_is_copied),
         cmocka_unit_test(a_failed_operation_gives_its_region_back),
     };

@@ -8,7 +8,8 @@ static bool can_go(const struct cj_group *group,
                    const struct cji_operation *operation)
 {
     if (!cji_has_credits(group) || group->whole || group->straight_refused ||
-        operation->place == NULL || operation->source_size < CJI_STRAIGHT_LEAST)
+        group->size > CJI_STRAIGHT_RANKS || operation->place == NULL ||
+        operation->source_size < CJI_STRAIGHT_LEAST)
         return false;
     for (int i = 0; i < group->device_count; i++) {
         if (group->devices[i].send_entries < 2)
