@@ -17,6 +17,8 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size,
                                  const uint8_t *other, size_t other_size,
                                  uint8_t *out, size_t max_size, unsigned seed);
 
+/* Of an input that is seeds: what comes after is as good as not there. */
+#define STEPS_MAX 64
 #define COUNTERS (VF_COVERAGE_SIZE + SCN_RANKS_MAX * SCN_OUTCOME_COUNT)
 
 /* libFuzzer looks for this section; without libFuzzer it is only memory. */
@@ -30,15 +32,18 @@ static bool wanted[SCN_OUTCOME_COUNT];
 static const char *only;   /* this title, or NULL: any */
 static const char *except; /* not these, or NULL */
 static bool mutate = true;
+static bool from_seeds; /* an input is the mutator's seeds, not a text */
 
 static void read_wanted(void)
 {
     const char *also = getenv("VERBFAULT_ALSO");
     char words[256], *word;
     const char *word_mutate = getenv("VERBFAULT_MUTATE");
+    const char *seeds = getenv("VERBFAULT_SEEDS");
     only = getenv("VERBFAULT_ONLY");
     except = getenv("VERBFAULT_EXCEPT");
     mutate = !word_mutate || strcmp(word_mutate, "0") != 0;
+    from_seeds = seeds && strcmp(seeds, "0") != 0;
     wanted[SCN_CRASH] = true;
     if (!also)
         return;
@@ -164,6 +169,29 @@ static bool is_finding(const struct sim_result *result)
     return subject->fixed ? result->broken[0] != '\0' : wanted[result->outcome];
 }
 
+static void mutate_once(struct scn *scenario, struct scn_random *random)
+{
+    if (!target_mutate(scenario, random)) {
+        scn_mutate(scenario, random);
+        target_shape(scenario, random);
+    }
+}
+
+/* The mutator's steps from the empty scenario, four bytes of the input each. */
+static void grow_scenario(struct scn *scenario, const uint8_t *data,
+                          size_t size)
+{
+    struct scn_random random;
+    scenario->count = 0;
+    for (size_t i = 0; i + 4 <= size && i < (size_t)4 * STEPS_MAX; i += 4) {
+        scn_random_seed(&random, (unsigned)data[i] |
+                                     (unsigned)data[i + 1] << 8 |
+                                     (unsigned)data[i + 2] << 16 |
+                                     (unsigned)data[i + 3] << 24);
+        mutate_once(scenario, &random);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct scn scenario;
@@ -171,7 +199,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sim_options options = {0};
     struct scn_error error;
     set_up();
-    if (scn_parse(&scenario, (const char *)data, size, &error) != 0)
+    if (from_seeds)
+        grow_scenario(&scenario, data, size);
+    else if (scn_parse(&scenario, (const char *)data, size, &error) != 0)
         return 0;
     options.subject = subject;
     options.recover = subject->fixed;
@@ -216,10 +246,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
         return size;
     scn_random_seed(&random, seed);
     parse_or_empty(&scenario, data, size);
-    if (!target_mutate(&scenario, &random)) {
-        scn_mutate(&scenario, &random);
-        target_shape(&scenario, &random);
-    }
+    mutate_once(&scenario, &random);
     length = print_into(&scenario, data, max_size);
     return length > 0 ? length : size;
 }

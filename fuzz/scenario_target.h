@@ -24,6 +24,10 @@
  * VERBFAULT_ONLY=TITLE passes over every finding but those of that title,
  * VERBFAULT_EXCEPT=TITLE|TITLE... over those that are known already;
  * VERBFAULT_MUTATE=0 runs the corpus over and over as it is, to measure.
+ * VERBFAULT_SEEDS=1 is for fuzzers that mutate bytes and call no mutator of the
+ * target's (AFL++, honggfuzz): four bytes of an input are then the seed of one
+ * step of the mutator, the first from the empty scenario, so that each input is
+ * a scenario. The text of one that finds something is in what is printed.
  */
 #ifndef FUZZ_SCENARIO_TARGET_H
 #define FUZZ_SCENARIO_TARGET_H

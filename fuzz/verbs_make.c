@@ -356,8 +356,12 @@ static void poll_cq(void)
         count = ibv_poll_cq(cq, room, wc);
     else
         count = vf_poll_cq(cq, room, wc);
-    if (count > room && count > 0)
-        stage_broken("%d completions where there is room for %d", count, room);
+    if (count > room && count > 0) {
+        if (!stage_is_planned())
+            stage_broken("%d completions where there is room for %d", count,
+                         room);
+        count = 0; /* of a plan: nothing has been written */
+    }
     for (int i = 0; i < count; i++)
         stage_completed(cq, &wc[i]);
 }

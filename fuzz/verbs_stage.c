@@ -486,6 +486,11 @@ void stage_planned(void)
     stage.planned = true;
 }
 
+bool stage_is_planned(void)
+{
+    return stage.planned;
+}
+
 /* A queue pair that has gone may have left completions anywhere. */
 static void look_at_queue(const void *cq, uint32_t qp_num)
 {

@@ -114,6 +114,7 @@ void stage_posted(uint64_t wr_id);
 void stage_completed(const void *cq, const struct ibv_wc *wc);
 /* Faults are planned: completions may come twice, or be garbage. */
 void stage_planned(void);
+bool stage_is_planned(void);
 
 const union ibv_gid *stage_group(uint32_t number);
 /* The GID of the machine's device, as its program has read it. */
