@@ -18,67 +18,9 @@
 /* Bytes of the messages of runs that a page holds. */
 #define MESSAGES_MAX ((size_t)1 << 19)
 
-/* ---- every string once --------------------------------------------------- */
-
-static unsigned hash_of(const char *words)
-{
-    unsigned hash = 2166136261u;
-    for (; *words; words++)
-        hash = (hash ^ (unsigned char)*words) * 16777619u;
-    return hash;
-}
-
-static void place(struct page_strings *strings, int number)
-{
-    unsigned at = hash_of(strings->at[number]);
-    while (strings->table[at % (unsigned)strings->table_size])
-        at++;
-    strings->table[at % (unsigned)strings->table_size] = number + 1;
-}
-
-static void grow_table(struct page_strings *strings)
-{
-    int room = strings->table_size;
-    free(strings->table);
-    strings->table =
-        text_grow(NULL, room ? room : 1023, &strings->table_size, sizeof(int));
-    memset(strings->table, 0, (size_t)strings->table_size * sizeof(int));
-    for (int i = 0; i < strings->count; i++)
-        place(strings, i);
-}
-
-static int number_in(struct page_strings *strings, const char *words)
-{
-    struct text copy = {NULL, 0, 0};
-    unsigned at = hash_of(words);
-    if (strings->count * 2 >= strings->table_size)
-        grow_table(strings);
-    for (;; at++) {
-        int number = strings->table[at % (unsigned)strings->table_size];
-        if (number == 0)
-            break;
-        if (strcmp(strings->at[number - 1], words) == 0)
-            return number - 1;
-    }
-    strings->at = text_grow(strings->at, strings->count, &strings->room,
-                            sizeof *strings->at);
-    text_put(&copy, words);
-    strings->at[strings->count++] = copy.at;
-    place(strings, strings->count - 1);
-    return strings->count - 1;
-}
-
 static int number_of(struct page *page, const char *words)
 {
-    return number_in(&page->strings, words);
-}
-
-static void free_strings(struct page_strings *strings)
-{
-    for (int i = 0; i < strings->count; i++)
-        free(strings->at[i]);
-    free(strings->at);
-    free(strings->table);
+    return page_strings_number(&page->strings, words);
 }
 
 /* ---- totals -------------------------------------------------------------- */
@@ -109,7 +51,8 @@ static void put_total(struct page *page, const struct page_part *part,
 static void put_totals(struct page *page, const struct page_part *part)
 {
     struct text *text = &page->totals;
-    text_put(text, "<section tabindex=\"0\"><h2>");
+    text_add(text, "<section tabindex=\"0\" style=\"--rows:%d\"><h2>",
+             part->totals->count);
     text_html(text, part->subject);
     text_put(text, "</h2>\n<p class=\"m\">");
     text_html(text, part->scenario);
@@ -137,52 +80,47 @@ static void put_totals(struct page *page, const struct page_part *part)
 void page_begin(struct page *page)
 {
     memset(page, 0, sizeof *page);
-    text_put(&page->data, "[");
     text_put(&page->totals, "");
-}
-
-static void close_point(struct page *page)
-{
-    if (page->points > 0)
-        text_put(&page->data, page->closed ? "]]" : "],[]]");
-    page->closed = false;
-    page->runs = 0;
+    text_put(&page->heads, "");
+    text_put(&page->maps, "");
 }
 
 static void close_part(struct page *page)
 {
-    close_point(page);
-    if (page->parts > 0)
-        text_put(&page->data, "]}");
-    page->points = 0;
+    if (page->parts == 0)
+        return;
+    text_add(&page->maps, "<script type=\"application/json\" id=\"map-%d\">\n",
+             page->parts - 1);
+    page_map_end(&page->map, &page->maps);
+    text_put(&page->maps, "\n</script>\n");
 }
 
 static void put_field(struct page *page, const char *name, const char *words)
 {
-    text_add(&page->data, "\"%s\":", name);
-    text_json(&page->data, words);
-    text_put(&page->data, ",");
+    text_add(&page->heads, "\"%s\":", name);
+    text_json(&page->heads, words);
+    text_put(&page->heads, ",");
 }
 
 void page_part(struct page *page, const struct page_part *part)
 {
     close_part(page);
-    text_put(&page->data, page->parts++ > 0 ? ",\n{" : "\n{");
+    page_map_begin(&page->map);
+    text_put(&page->heads, page->parts++ > 0 ? ",\n{" : "\n{");
     put_field(page, "subject", part->subject);
     put_field(page, "scenario", part->scenario);
     put_field(page, "text", part->text);
     put_field(page, "replay", part->replay);
     put_field(page, "explain", part->explain ? part->explain : "");
-    text_add(&page->data, "\"depth\":%d,\"points\":[", part->depth);
+    text_add(&page->heads, "\"depth\":%d}", part->depth);
     put_totals(page, part);
 }
 
 void page_point(struct page *page, int rank, const char *label, int number,
                 const char *name)
 {
-    close_point(page);
-    text_add(&page->data, "%s\n[%d,%d,%d,%d,[", page->points++ > 0 ? "," : "",
-             rank, number_of(page, label), number, number_of(page, name));
+    page_map_point(&page->map, rank, number_of(page, label), number,
+                   name ? number_of(page, name) : PAGE_NO_NAME);
 }
 
 /* Words with `#` for the number of the call, behind what stands before it. */
@@ -259,15 +197,11 @@ static void say_run(struct page *page, const struct sweep_entry *entry,
  * for looking at: past so many bytes it sends its reader to the command. */
 static int number_of_message(struct page *page, const char *message)
 {
-    int count = page->strings.count;
-    int number;
     if (page->message_bytes > MESSAGES_MAX)
-        return number_of(page, "(The command below prints the message: this "
-                               "page holds no more of them.)");
-    number = number_of(page, message);
-    if (page->strings.count > count)
-        page->message_bytes += strlen(message);
-    return number;
+        message = "(The command below prints the message: this page holds no "
+                  "more of them.)";
+    return page_map_message(&page->map, &page->strings, message,
+                            &page->message_bytes);
 }
 
 void page_run(struct page *page, const struct sweep_entry *entry,
@@ -275,18 +209,12 @@ void page_run(struct page *page, const struct sweep_entry *entry,
 {
     int statement, sentence;
     char kind[128];
-    if (second && !page->closed) {
-        text_put(&page->data, "],[");
-        page->closed = true;
-        page->runs = 0;
-    }
     say_run(page, entry, scenario, own, second, &statement, &sentence);
     snprintf(kind, sizeof kind, "[%d,%d,%d,%d,%d,%d,%lu]",
              reached ? (int)entry->outcome : UNREACHED, entry->broken,
              number_of(page, entry->title), number_of_message(page, entry->why),
              statement, sentence, entry->count);
-    text_add(&page->data, "%s%d", page->runs++ > 0 ? "," : "",
-             number_in(&page->kinds, kind));
+    page_map_run(&page->map, kind, second);
 }
 
 /* ---- the page ------------------------------------------------------------ */
@@ -328,19 +256,10 @@ static void put_data(struct page *page, struct text *text)
 {
     text_put(text, "<script type=\"application/json\" id=\"data\">\n{");
     put_outcomes(text);
-    text_put(text, "\"strings\":[");
-    for (int i = 0; i < page->strings.count; i++) {
-        text_put(text, i > 0 ? ",\n" : "\n");
-        text_json(text, page->strings.at[i]);
-    }
-    text_put(text, "],\n\"kinds\":[");
-    for (int i = 0; i < page->kinds.count; i++) {
-        text_put(text, i > 0 ? ",\n" : "\n");
-        text_put(text, page->kinds.at[i]);
-    }
-    text_put(text, "],\n\"parts\":");
-    text_put(text, page->data.at);
-    text_put(text, "]}\n</script>\n");
+    text_put(text, "\"strings\":");
+    page_strings_put(&page->strings, text, false);
+    text_add(text, ",\n\"parts\":[%s]}\n</script>\n", page->heads.at);
+    text_put(text, page->maps.at);
 }
 
 static void put_page(struct page *page, struct text *text)
@@ -381,15 +300,15 @@ int page_end(struct page *page, const char *path)
 {
     struct text text = {NULL, 0, 0};
     int code = CLI_FINE;
+    close_part(page);
     if (path) {
-        close_part(page);
         put_page(page, &text);
         code = text_write(&text, "verbfault sweep", path);
     }
-    free_strings(&page->strings);
-    free_strings(&page->kinds);
+    page_strings_free(&page->strings);
     free(page->totals.at);
-    free(page->data.at);
+    free(page->heads.at);
+    free(page->maps.at);
     free(text.at);
     return code;
 }

@@ -9,8 +9,9 @@
  * command that repeats it.
  *
  * Five thousand runs say much the same, so the page holds data, not text: every
- * string and every kind of run once, and a statement or a sentence with `#` in
- * place of the number of the call. Its script (page_script.c) makes the details
+ * string once, a statement or a sentence with `#` in place of the number of the
+ * call, and what belongs to one map in a block of its own (page_map.h). Its
+ * script (page_script.c) draws a map when it is opened, and makes the details
  * when they are asked for. Totals and legend are there without it.
  *
  *   struct page page = {0};
@@ -22,6 +23,8 @@
 #ifndef CLI_PAGE_H
 #define CLI_PAGE_H
 
+#include "cli/page_map.h"
+#include "cli/page_strings.h"
 #include "cli/text.h"
 #include "sim/sweep.h"
 
@@ -39,27 +42,20 @@ struct page_part {
     unsigned long unreached;          /* runs that never came to their fault */
 };
 
-/* Every string once; its number is its place. */
-struct page_strings {
-    char **at;
-    int count, room;
-    int *table; /* of numbers + 1, by hash */
-    int table_size;
-};
-
 struct page {
-    struct text totals;      /* HTML */
-    struct text data;        /* JSON */
-    int parts, points, runs; /* runs: of the last point */
-    bool closed;             /* the last point's list of first faults */
+    struct text totals; /* HTML */
+    struct text heads;  /* JSON: of the maps, all but their points */
+    struct text maps;   /* HTML: the points, as scripts */
+    int parts;
+    struct page_map map; /* of the last part */
     struct page_strings strings;
-    struct page_strings kinds; /* of runs: what page_run() says, as JSON */
-    size_t message_bytes;      /* of the strings: messages of runs */
+    size_t message_bytes; /* of the messages of runs */
 };
 
 void page_begin(struct page *page);
 void page_part(struct page *page, const struct page_part *part);
-/* number: the call, or the bytes before; label: of its row. */
+/* number: the call, or the bytes before; label: of its row; name: for a point
+ * that these do not name, NULL for others. */
 void page_point(struct page *page, int rank, const char *label, int number,
                 const char *name);
 /* scenario: with the fault in it, its first `own` statements without; NULL:
@@ -72,7 +68,7 @@ void page_run(struct page *page, const struct sweep_entry *entry,
  * a line. */
 int page_end(struct page *page, const char *path);
 
-/* page_script.c */
+/* page_style.c, page_script.c */
 void page_style(struct text *text);
 void page_script(struct text *text);
 

@@ -56,12 +56,9 @@ static void put_points(struct page *page, const struct sweep_programs *programs)
 {
     for (int i = 0; i < programs->noted_count; i++) {
         const struct sweep_noted *noted = &programs->noted[i];
-        char name[SWEEP_NAME_MAX];
-        snprintf(name, sizeof name, "%d %s %d", noted->point.rank,
-                 vf_verb_name(noted->point.verb), noted->point.nth);
         if (i == 0 || !is_same(&noted->point, &programs->noted[i - 1].point))
             page_point(page, noted->point.rank, vf_verb_name(noted->point.verb),
-                       noted->point.nth, name);
+                       noted->point.nth, NULL);
         put_run(page, programs, noted);
     }
 }

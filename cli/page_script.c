@@ -1,131 +1,22 @@
 /*
- * The page's style and its script.
+ * The page's script.
  *
- * They stand here as they are sent: the page is one file, and so is the
- * command. The script makes everything by textContent, so that nothing that a
- * program said can become markup.
+ * It stands here as it is sent: the page is one file, and so is the command. It
+ * makes everything by textContent, so that nothing that a program said can
+ * become markup; and it reads and draws a map when that is opened.
  */
 #include "cli/page.h"
 
 /* clang-format off */
-static const char *const style[] = {
-    ":root{color-scheme:light "
-    "dark;--bg:#fff;--fg:#1c1e21;--muted:#5f6368;\n",
-    "--line:#d3d7dc;--soft:#f2f4f7;--focus:#1a56b0;\n",
-    "--o0:#dcefdc;--t0:#1f4d1f;--o1:#dbe6f6;--t1:#1d3f70;--o2:#ffecb3;"
-    "--t2:#5c4100;\n",
-    "--o3:#ffd9b0;--t3:#6e3600;--o4:#e6d8f8;--t4:#4b2685;--o5:#cfc6f2;"
-    "--t5:#372070;\n",
-    "--o6:#ffc9da;--t6:#7d0f35;--o7:#b3261e;--t7:#fff;--o8:#e3e5e8;"
-    "--t8:#4b5056}\n",
-    "@media (prefers-color-scheme:dark){:root{--bg:#16181c;--fg:#e4e6ea;\n",
-    "--muted:#a0a6ad;--line:#3a3f47;--soft:#20242a;--focus:#8ab4f8;\n",
-    "--o0:#1d3521;--t0:#a9dcae;--o1:#1f3353;--t1:#b3cdf5;--o2:#4d3b08;"
-    "--t2:#ffdf80;\n",
-    "--o3:#5a3410;--t3:#ffc894;--o4:#3b2a5c;--t4:#d9c3ff;--o5:#4a3b8c;"
-    "--t5:#e0d8ff;\n",
-    "--o6:#641c38;--t6:#ffb8cd;--o7:#e5483f;--t7:#1a0605;--o8:#33373d;"
-    "--t8:#b6bbc2}}\n",
-    "*{box-sizing:border-box}\n",
-    "body{margin:0;background:var(--bg);color:var(--fg);\n",
-    "font:15px/1.45 system-ui,sans-serif}\n",
-    "main{padding:1rem 1.25rem 6rem;max-width:110rem}\n",
-    "h1{font-size:1.45rem;margin:.2rem 0 1rem}\n",
-    "h2{font-size:1.1rem;margin:1.2rem 0 .2rem;overflow-wrap:anywhere}\n",
-    "h3{font-size:1rem;margin:1rem 0 .3rem}\n",
-    "p{margin:.3rem 0}.m{color:var(--muted)}\n",
-    "button{font:inherit;color:inherit;background:none;border:1px solid "
-    "var(--line);\n",
-    "border-radius:5px;padding:.1rem .5rem;cursor:pointer}\n",
-    "button:focus-visible,summary:focus-visible{outline:3px solid "
-    "var(--focus);\n",
-    "outline-offset:1px}\n",
-    "table{border-collapse:collapse;margin:.4rem 0}\n",
-    "th,td{text-align:left;vertical-align:top;padding:.2rem .9rem .2rem "
-    "0;\n",
-    "border-bottom:1px solid var(--line);overflow-wrap:anywhere}\n",
-    "td:first-child{white-space:nowrap}\n",
-    "th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}\n",
-    ".t{border:0;padding:0;text-align:left;text-decoration:underline "
-    "dotted}\n",
-    ".t[aria-pressed=true]{font-weight:bold;text-decoration:underline}\n",
-    ".broken td{color:var(--o7);font-weight:bold}\n",
-    ".c{display:inline-block;width:1.3rem;height:1.3rem;line-height:1.3rem;"
-    "\n",
-    "text-align:center;border-radius:3px;\n",
-    "font:bold .8rem/1.3rem ui-monospace,Menlo,Consolas,monospace}\n",
-    ".o0{background:var(--o0);color:var(--t0)}.o1{background:var(--o1);"
-    "color:var(--t1)}\n",
-    ".o2{background:var(--o2);color:var(--t2)}.o3{background:var(--o3);"
-    "color:var(--t3)}\n",
-    ".o4{background:var(--o4);color:var(--t4)}.o5{background:var(--o5);"
-    "color:var(--t5)}\n",
-    ".o6{background:var(--o6);color:var(--t6)}.o7{background:var(--o7);"
-    "color:var(--t7)}\n",
-    ".o8{background:var(--o8);color:var(--t8)}\n",
-    "#filter{display:flex;flex-wrap:wrap;gap:.35rem;margin:.6rem 0}\n",
-    ".f[aria-pressed=true]{border-color:var(--focus);"
-    "background:var(--soft);\n",
-    "box-shadow:0 0 0 1px var(--focus)}\n",
-    ".part{margin:.8rem 0;border-top:1px solid "
-    "var(--line);padding-top:.5rem}\n",
-    ".part>summary{font-weight:bold;cursor:pointer;"
-    "overflow-wrap:anywhere}\n",
-    ".row{display:flex;gap:.6rem;padding:.1rem 0;content-visibility:auto;\n",
-    "contain-intrinsic-size:auto 1.6rem}\n",
-    ".row:hover{background:var(--soft)}\n",
-    ".label{flex:0 0 13.5rem;text-align:right;white-space:nowrap;\n",
-    "font:.8rem/1.4rem ui-monospace,Menlo,Consolas,monospace}\n",
-    ".cells{display:flex;flex-wrap:wrap;gap:2px;flex:1}\n",
-    ".cells button{border:0;padding:0;width:1.3rem;height:1.3rem;"
-    "border-radius:3px;\n",
-    "font:bold .8rem/1.3rem ui-monospace,Menlo,Consolas,monospace}\n",
-    ".cells button:nth-child(10n){margin-right:5px}\n",
-    ".cells .b{outline:3px solid var(--o7);outline-offset:-1px}\n",
-    ".cells .dim{opacity:.16}\n",
-    ".cells .on{box-shadow:0 0 0 3px var(--focus)}\n",
-    "#panel{position:fixed;top:0;right:0;bottom:0;width:min(34rem,46vw);\n",
-    "overflow:auto;background:var(--bg);border-left:1px solid "
-    "var(--line);\n",
-    "padding:.8rem 1rem 2rem;box-shadow:-4px 0 14px #0003}\n",
-    "body.open main{margin-right:min(34rem,46vw)}\n",
-    "#panel header{display:flex;justify-content:space-between;"
-    "align-items:start;\n",
-    "gap:1rem;position:sticky;top:-.8rem;background:var(--bg);"
-    "padding:.4rem 0}\n",
-    "#panel header h2{margin:0}\n",
-    "#panel details{border-bottom:1px solid var(--line);padding:.3rem 0}\n",
-    "#panel summary{cursor:pointer;overflow-wrap:anywhere}\n",
-    "#panel code,pre{font:.82rem/1.45 "
-    "ui-monospace,Menlo,Consolas,monospace}\n",
-    "pre{background:var(--soft);border-radius:6px;padding:.5rem "
-    ".7rem;margin:.3rem 0;\n",
-    "overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}\n",
-    ".body{padding:.2rem 0 .4rem 1.9rem}\n",
-    "@media (max-width:52rem){main{padding:.8rem}\n",
-    ".row{flex-direction:column;gap:0;contain-intrinsic-size:auto 3rem}\n",
-    ".label{flex:none;text-align:left}\n",
-    "#panel{top:auto;left:0;width:auto;height:62vh;border-left:0;\n",
-    "border-top:2px solid var(--line)}\n",
-    "body.open main{margin-right:0;padding-bottom:64vh}}\n",
-    "@media print{#panel{display:none}}\n",
-    "#totals{display:grid;gap:0 2rem;\n",
-    "grid-template-columns:repeat(auto-fill,minmax(min(24rem,100%),1fr))}\n",
-    "#totals section{max-height:21rem;overflow:auto;margin-bottom:.6rem}\n",
-    "#totals h2{margin-top:.2rem}\n",
-    "th{white-space:nowrap}\n",
-};
-
 static const char *const script[] = {
     "'use strict';\n",
     "(function () {\n",
-    "  var data = JSON.parse(document.getElementById('data').textContent);"
-    "\n",
-    "  var S = data.strings, parts = data.parts, outcomes = "
-    "data.outcomes;\n",
+    "  var data = JSON.parse(document.getElementById('data').textContent);\n",
+    "  var S = data.strings, parts = data.parts, outcomes = data.outcomes;\n",
     "  var panel = document.getElementById('panel');\n",
     "  var map = document.getElementById('map');\n",
-    "  var wanted = {}, title = null, chosen = null, CELLS = 400;\n",
+    "  var wanted = {}, title = null, chosen = null, sections = [];\n",
+    "  var CELLS = 400; /* of a row, at most */\n",
     "  function make(tag, name, words) {\n",
     "    var node = document.createElement(tag);\n",
     "    if (name) node.className = name;\n",
@@ -135,30 +26,50 @@ static const char *const script[] = {
     "  function chip(outcome) {\n",
     "    return make('span', 'c o' + outcome, outcomes[outcome][1]);\n",
     "  }\n",
-    "  /* Not reached is the mildest; a broken promise is worse than any. "
-    "*/\n",
+    "  /* Not reached is the mildest, a broken promise the worst. */\n",
     "  function weight(run) {\n",
-    "    return (run[0] === outcomes.length - 1 ? -1 : run[0]) + (run[1] ? "
-    "100 : 0);\n",
+    "    return (run[0] === outcomes.length - 1 ? -1 : run[0]) +\n",
+    "           (run[1] ? 100 : 0);\n",
     "  }\n",
-    "  parts.forEach(function (part) {\n"
-    "    part.points.forEach(function (point) {\n"
-    "      [4, 5].forEach(function (i) {\n"
-    "        point[i] = point[i].map(function (k) { return data.kinds[k]; "
-    "});\n"
-    "      });\n"
-    "    });\n"
-    "  });\n"
+    "  /* The points of a map (page_map.h), by rank, and within it as the\n",
+    "     sweep has them: [rank, label, number, name, runs, more runs]. They\n",
+    "     are made when they are first asked for. */\n",
+    "  function pointsOf(part) {\n",
+    "    var p = parts[part], m, lists;\n",
+    "    if (p.points) return p.points;\n",
+    "    m = JSON.parse(document.getElementById('map-' + part).textContent);\n",
+    "    m.kinds.forEach(function (kind) { kind[3] = m.messages[kind[3]]; "
+    "});\n",
+    "    lists = m.lists.map(function (list) {\n",
+    "      return list.map(function (kind) { return m.kinds[kind]; });\n",
+    "    });\n",
+    "    p.points = [];\n",
+    "    m.rows.sort(function (a, b) { return a[0] - b[0]; });\n",
+    "    m.rows.forEach(function (row) {\n",
+    "      row[2].forEach(function (span) {\n",
+    "        for (var i = 0; i < span[1]; i++)\n",
+    "          p.points.push([row[0], row[1], span[0] + i, span[4],\n",
+    "                         lists[span[2]], lists[span[3] || 0]]);\n",
+    "      });\n",
+    "    });\n",
+    "    return p.points;\n",
+    "  }\n",
+    "  function messageOf(run) {\n",
+    "    var numbers = (run[3][1] || '').split(' ');\n",
+    "    return S[run[3][0]].replace(/#/g, function () {\n",
+    "      return numbers.shift();\n",
+    "    });\n",
+    "  }\n",
     "  function runsOf(point) { return point[4].concat(point[5]); }\n",
     "  function worst(point) {\n",
     "    return runsOf(point).reduce(function (a, b) {\n",
     "      return weight(b) > weight(a) ? b : a;\n",
     "    });\n",
     "  }\n",
-    "  function call(number, words) { return words.replace('#', number); "
-    "}\n",
-    "  function many(n, what) { return n + ' ' + what + (n === 1 ? '' : "
-    "'s'); }\n",
+    "  function call(number, words) { return words.replace('#', number); }\n",
+    "  function many(n, what) {\n",
+    "    return n + ' ' + what + (n === 1 ? '' : 's');\n",
+    "  }\n",
     "  /* \"rank 0: call 3 of reg_mr\" */\n",
     "  function nameOf(point) {\n",
     "    var label = S[point[1]], rank = 'rank ' + point[0] + ': ';\n",
@@ -166,14 +77,14 @@ static const char *const script[] = {
     "    if (label === 'side channel')\n",
     "      return rank + 'side channel after ' + many(point[2], 'byte');\n",
     "    if (label === 'completion' || label === 'alloc')\n",
-    "      return rank + (label === 'alloc' ? 'allocation ' : 'completion "
-    "') +\n",
+    "      return rank + (label === 'alloc' ? 'allocation ' : 'completion ') "
+    "+\n",
     "             point[2];\n",
     "    return rank + 'call ' + point[2] + ' of ' + label;\n",
     "  }\n",
     "  /* ---- the map */\n",
     "  function cellOf(part, first, count) {\n",
-    "    var points = parts[part].points.slice(first, first + count);\n",
+    "    var points = pointsOf(part).slice(first, first + count);\n",
     "    var bad = points.map(worst).reduce(function (a, b) {\n",
     "      return weight(b) > weight(a) ? b : a;\n",
     "    });\n",
@@ -194,24 +105,23 @@ static const char *const script[] = {
     "  function rowOf(part, first, count) {\n",
     "    var row = make('div', 'row'), cells = make('div', 'cells');\n",
     "    var each = Math.ceil(count / CELLS);\n",
-    "    row.append(make('span', 'label',\n",
-    "                    S[parts[part].points[first][1]] + ' \\u00d7' + "
-    "count));\n",
+    "    var label = S[pointsOf(part)[first][1]];\n",
+    "    row.append(make('span', 'label', label + ' \\u00d7' + count));\n",
     "    for (var i = 0; i < count; i += each)\n",
-    "      cells.append(cellOf(part, first + i, Math.min(each, count - "
-    "i)));\n",
+    "      cells.append(cellOf(part, first + i, Math.min(each, count - i)));\n",
     "    row.append(cells);\n",
     "    return row;\n",
     "  }\n",
-    "  function fill(section, part) {\n",
-    "    var points = parts[part].points, rank = null, i = 0, first = "
-    "true;\n",
+    "  function fill(part) {\n",
+    "    var section = sections[part], points = pointsOf(part);\n",
+    "    var rank = null, i = 0;\n",
+    "    if (section.dataset.full) return;\n",
     "    while (i < points.length) {\n",
     "      var end = i;\n",
     "      if (points[i][0] !== rank) {\n",
     "        rank = points[i][0];\n",
-    "        section.append(make('h3', '', rank < 0 ? 'any rank' : 'rank ' "
-    "+ rank));\n",
+    "        section.append(make('h3', '',\n",
+    "                            rank < 0 ? 'any rank' : 'rank ' + rank));\n",
     "      }\n",
     "      while (end < points.length && points[end][0] === rank &&\n",
     "             points[end][1] === points[i][1]) end++;\n",
@@ -223,26 +133,22 @@ static const char *const script[] = {
     "    section.dataset.full = '1';\n",
     "    dim(section);\n",
     "  }\n",
+    "  function open(part) {\n",
+    "    fill(part);\n",
+    "    sections[part].open = true;\n",
+    "  }\n",
+    "  /* Of many maps only the first is open: a map is drawn when it is. */\n",
     "  function draw() {\n",
-    "    /* By rank, and within it as the sweep has them: stable. */\n",
     "    parts.forEach(function (part, number) {\n",
     "      var section = make('details', 'part');\n",
-    "      part.points.forEach(function (point, i) { point.order = i; });\n",
-    "      part.points.sort(function (a, b) {\n",
-    "        return a[0] - b[0] || a.order - b.order;\n",
-    "      });\n",
-    "      section.append(make('summary', '', part.subject + ', ' + "
-    "part.scenario));\n",
-    "      section.dataset.part = number;\n",
+    "      section.append(make('summary', '',\n",
+    "                          part.subject + ', ' + part.scenario));\n",
     "      section.addEventListener('toggle', function () {\n",
-    "        if (section.open && !section.dataset.full) fill(section, "
-    "number);\n",
+    "        if (section.open) fill(number);\n",
     "      });\n",
+    "      sections.push(section);\n",
     "      map.append(section);\n",
-    "      if (number < (parts.length > 4 ? 1 : 4)) {\n",
-    "        fill(section, number);\n",
-    "        section.open = true;\n",
-    "      }\n",
+    "      if (number < (parts.length > 4 ? 1 : 4)) open(number);\n",
     "    });\n",
     "  }\n",
     "  /* ---- what is shown of it */\n",
@@ -252,12 +158,13 @@ static const char *const script[] = {
     "           (!title || (title[0] === part && title[1] === run[2]));\n",
     "  }\n",
     "  function dim(root) {\n",
+    "    if (!title && !Object.keys(wanted).length &&\n",
+    "        !root.querySelector('.dim')) return;\n",
     "    root.querySelectorAll('.cells button').forEach(function (cell) {\n",
-    "      var part = +cell.dataset.part, first = +cell.dataset.first, any "
-    "= false;\n",
+    "      var part = +cell.dataset.part, first = +cell.dataset.first;\n",
+    "      var any = false;\n",
     "      for (var i = 0; i < +cell.dataset.count && !any; i++)\n",
-    "        any = runsOf(parts[part].points[first + i]).some(function "
-    "(run) {\n",
+    "        any = runsOf(pointsOf(part)[first + i]).some(function (run) {\n",
     "          return fits(part, run);\n",
     "        });\n",
     "      cell.classList.toggle('dim', !any);\n",
@@ -312,10 +219,10 @@ static const char *const script[] = {
     "them:'));\n",
     "    if (words) body.append(make('p', '', words));\n",
     "    body.append(make('p', '', outcomes[run[0]][2] +\n",
-    "                     (run[1] ? ' That breaks a promise of ' + "
-    "p.subject + '.'\n",
+    "                     (run[1] ? ' That breaks a promise of ' + p.subject "
+    "+ '.'\n",
     "                             : '')));\n",
-    "    if (S[run[3]]) body.append(make('p', 'm', S[run[3]]));\n",
+    "    if (messageOf(run)) body.append(make('p', 'm', messageOf(run)));\n",
     "    block(body, 'The one command that repeats it:',\n",
     "          command(p.replay, scenario));\n",
     "    if (p.explain)\n",
@@ -329,8 +236,7 @@ static const char *const script[] = {
     "make('br'),\n",
     "                   make('span', 'm', outcomes[run[0]][0] +\n",
     "                        (S[run[2]] ? ': ' + S[run[2]] : '') +\n",
-    "                        (run[6] > 1 ? ' (' + run[6] + ' runs)' : '') "
-    "+\n",
+    "                        (run[6] > 1 ? ' (' + run[6] + ' runs)' : '') +\n",
     "                        (run[1] ? ' - broken promise' : '')));\n",
     "    node.append(summary);\n",
     "    node.fillIn = function () {\n",
@@ -356,22 +262,22 @@ static const char *const script[] = {
     "          (left === 1 ? 'is' : 'are') + ' not shown: the filter'));\n",
     "  }\n",
     "  function head(words) {\n",
-    "    var header = make('header'), close = make('button', '', "
-    "'close');\n",
+    "    var header = make('header'), close = make('button', '', 'close');\n",
     "    close.addEventListener('click', hide);\n",
     "    header.append(make('h2', '', words), close);\n",
     "    panel.append(header);\n",
     "  }\n",
     "  function showPoint(part, number) {\n",
-    "    var p = parts[part], point = p.points[number];\n",
+    "    var p = parts[part], point = pointsOf(part)[number];\n",
     "    head(nameOf(point));\n",
     "    panel.append(make('p', 'm', p.subject + ', ' + p.scenario));\n",
     "    panel.append(make('h3', '', many(point[4].length, 'run') +\n",
-    "                      (point[4].length > 1 ? ', the worst first' : '')));\n",
+    "                      (point[4].length > 1 ? ', the worst first' : "
+    "'')));\n",
     "    list(part, point, point[4]);\n",
     "    if (point[5].length) {\n",
-    "      panel.append(make('h3', '', 'All runs with this fault first, "
-    "with or ' +\n",
+    "      panel.append(make('h3', '', 'All runs with this fault first, with "
+    "or ' +\n",
     "                        'without a second one behind it'));\n",
     "      list(part, point, point[5]);\n",
     "    }\n",
@@ -384,11 +290,10 @@ static const char *const script[] = {
     "  function showRange(part, first, count) {\n",
     "    head(count + ' places');\n",
     "    for (var i = first; i < first + count; i++) (function (i) {\n",
-    "      var point = parts[part].points[i], bad = worst(point);\n",
-    "      var line = make('p'), button = make('button', '', "
-    "nameOf(point));\n",
-    "      button.addEventListener('click', function () { show(part, i, "
-    "1); });\n",
+    "      var point = pointsOf(part)[i], bad = worst(point);\n",
+    "      var line = make('p'), button = make('button', '', nameOf(point));\n",
+    "      button.addEventListener('click', function () { show(part, i, 1); "
+    "});\n",
     "      line.append(chip(bad[0]), ' ', button, ' ' + S[bad[2]]);\n",
     "      panel.append(line);\n",
     "    })(i);\n",
@@ -406,11 +311,15 @@ static const char *const script[] = {
     "    });\n",
     "    var cell = cellAt(part, first);\n",
     "    if (cell) cell.classList.add('on');\n",
+    "    address('#' + chosen.join('.'));\n",
     "  }\n",
-    "  function cellAt(part, first) {\n",
-    "    return map.querySelector('[data-part=\"' + part + "
-    "'\"][data-first=\"' + first +\n",
-    "                             '\"]');\n",
+    "  /* The cell of a place, which may stand for others, too. */\n",
+    "  function cellAt(part, place) {\n",
+    "    return Array.from(sections[part].querySelectorAll('.cells button'))\n",
+    "        .find(function (cell) {\n",
+    "      var first = +cell.dataset.first;\n",
+    "      return first <= place && place < first + +cell.dataset.count;\n",
+    "    });\n",
     "  }\n",
     "  function hide() {\n",
     "    var cell = chosen && cellAt(chosen[0], chosen[1]);\n",
@@ -418,26 +327,47 @@ static const char *const script[] = {
     "    document.body.classList.remove('open');\n",
     "    if (cell) { cell.classList.remove('on'); cell.focus(); }\n",
     "    chosen = null;\n",
+    "    address('');\n",
     "  }\n",
+    "  /* ---- the page's address: what is open is a link to it */\n",
+    "  function address(hash) {\n",
+    "    history.replaceState(null, '', location.href.split('#')[0] + hash);\n",
+    "  }\n",
+    "  /* What comes into view takes its real height only then: a few frames. "
+    "*/\n",
+    "  function bring(cell, frames) {\n",
+    "    cell.scrollIntoView({block: 'center'});\n",
+    "    if (frames > 0)\n",
+    "      requestAnimationFrame(function () { bring(cell, frames - 1); });\n",
+    "  }\n",
+    "  function follow() {\n",
+    "    var to = /^#(\\d+)\\.(\\d+)\\.(\\d+)$/.exec(location.hash);\n",
+    "    var part = to && +to[1], first = to && +to[2], count = to && "
+    "+to[3];\n",
+    "    if (!to || part >= parts.length || count < 1 ||\n",
+    "        first + count > pointsOf(part).length) return;\n",
+    "    open(part);\n",
+    "    show(part, first, count);\n",
+    "    focusCell(cellAt(part, first));\n",
+    "    bring(cellAt(part, first), 3);\n",
+    "  }\n",
+    "  addEventListener('hashchange', follow);\n",
     "  /* ---- hands */\n",
     "  map.addEventListener('click', function (event) {\n",
     "    var cell = event.target.closest('.cells button');\n",
     "    if (!cell) return;\n",
-    "    show(+cell.dataset.part, +cell.dataset.first, "
-    "+cell.dataset.count);\n",
+    "    show(+cell.dataset.part, +cell.dataset.first, +cell.dataset.count);\n",
     "    focusCell(cell);\n",
     "  });\n",
     "  function focusCell(cell) {\n",
     "    var section = cell.closest('.part');\n",
-    "    section.querySelectorAll('.cells "
-    "button[tabindex=\"0\"]').forEach(\n",
+    "    section.querySelectorAll('.cells button[tabindex=\"0\"]').forEach(\n",
     "        function (other) { other.tabIndex = -1; });\n",
     "    cell.tabIndex = 0;\n",
     "    cell.focus({preventScroll: true});\n",
     "    cell.scrollIntoView({block: 'nearest'});\n",
     "  }\n",
-    "  /* Arrow keys walk the map: one stop of the tab key for each part. "
-    "*/\n",
+    "  /* Arrow keys walk the map: one stop of the tab key for each part. */\n",
     "  map.addEventListener('keydown', function (event) {\n",
     "    var cell = event.target.closest('.cells button'), next = null;\n",
     "    if (!cell) return;\n",
@@ -447,8 +377,8 @@ static const char *const script[] = {
     "    if (event.key === 'ArrowRight') next = cells[at + 1];\n",
     "    if (event.key === 'ArrowLeft') next = cells[at - 1];\n",
     "    if (event.key === 'ArrowDown')\n",
-    "      next = cells.slice(at).find(function (c) { return c.parentNode "
-    "!== row; });\n",
+    "      next = cells.slice(at).find(function (c) { return c.parentNode !== "
+    "row; });\n",
     "    if (event.key === 'ArrowUp') {\n",
     "      next = cells.slice(0, at).reverse().find(function (c) {\n",
     "        return c.parentNode !== row;\n",
@@ -475,27 +405,22 @@ static const char *const script[] = {
     "    var button = event.target.closest('.t');\n",
     "    if (!button) return;\n",
     "    var it = [+button.dataset.part, +button.dataset.title];\n",
-    "    title = title && title[0] === it[0] && title[1] === it[1] ? null "
-    ": it;\n",
+    "    if (title && title[0] === it[0] && title[1] === it[1]) it = null;\n",
+    "    title = it;\n",
+    "    if (title) open(title[0]);\n",
     "    filter();\n",
+    "    var cell = title && sections[title[0]]\n",
+    "        .querySelector('.cells button:not(.dim)');\n",
+    "    if (cell) bring(cell, 3);\n",
     "  });\n",
     "  draw();\n",
+    "  follow();\n",
     "})();\n",
 };
 /* clang-format on */
 
-static void put(struct text *text, const char *const *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        text_put(text, lines[i]);
-}
-
-void page_style(struct text *text)
-{
-    put(text, style, sizeof style / sizeof style[0]);
-}
-
 void page_script(struct text *text)
 {
-    put(text, script, sizeof script / sizeof script[0]);
+    for (size_t i = 0; i < sizeof script / sizeof script[0]; i++)
+        text_put(text, script[i]);
 }

@@ -93,7 +93,7 @@ static void put_points(struct page *page, const struct sweep_part *part,
             continue;
         page_point(page, group->point.rank, label_of(&group->point),
                    group->point.kind == SWEEP_SETUP ? i + 1 : group->point.nth,
-                   group->name);
+                   group->point.kind == SWEEP_SETUP ? group->name : NULL);
         put_entries(page, &part->scenario, &each->groups[i].tally, false);
         if (part->plan.depth == 2)
             put_entries(page, &part->scenario, &group->tally, true);

@@ -83,17 +83,37 @@ verbfault sweep --subject cjaccl --verbs create_qp --ranks 0 '<i>&.scn' \
 check 'one point is one point' grep -q ': 1 point, [0-9]* runs, 0 broken promises' \
     table
 
+verbfault sweep --preset quick --verbs create_qp --html many.html >/dev/null 2>&1
+check 'the points of a map are a block of their own' \
+    [ "$(grep -c 'application/json" id="map-' many.html)" = 15 ]
+check 'calls that are alike are there once' \
+    grep -qE '^\[0,[0-9]+,\[.*\[[0-9]+,[0-9]{2,},[0-9]+\]' page.html
+
 # ---- in a browser
 
-# browse PAGE SCRIPT: runs the script in the page once it is loaded; what it
-# answers is in `answer`
+# browse PAGE SCRIPT [#PLACE]: runs the script, which may await, in the page once
+# it is loaded; what it answers is in `answer`. Time is the browser's: it does not
+# pass while something is to be done.
 browse() {
     sed 's|</body>||; s|</html>||' "$1" >browsed.html
     cat >>browsed.html <<EOT
 <script>
-addEventListener('load', function () {
+function event(on, name) {
+  return new Promise(function (done) {
+    on.addEventListener(name, done, {once: true});
+  });
+}
+function key(name) {
+  document.activeElement.dispatchEvent(
+      new KeyboardEvent('keydown', {key: name, bubbles: true}));
+}
+function part(i) { return document.querySelectorAll('.part')[i]; }
+function cells(i) { return part(i).querySelectorAll('.cells button').length; }
+var panel = document.getElementById('panel');
+addEventListener('load', async function () {
   var node = document.createElement('pre'), result;
-  try { result = (function () { $2 })(); } catch (e) { result = 'ERROR ' + e; }
+  try { result = await (async function () { $2 })(); }
+  catch (e) { result = 'ERROR ' + e; }
   node.id = 'result';
   node.textContent = result;
   document.body.append(node);
@@ -102,7 +122,8 @@ addEventListener('load', function () {
 EOT
     # HOME: a browser leaves things there.
     HOME=$scratch/tmp timeout 120 "$browser" --headless --no-sandbox \
-        --disable-gpu --dump-dom "file://$scratch/browsed.html" 2>/dev/null |
+        --disable-gpu --virtual-time-budget=30000 $scheme \
+        --dump-dom "file://$scratch/browsed.html${3:-}" 2>/dev/null |
         sed -n '/<pre id="result">/,/<\/pre>/p' |
         sed 's|.*<pre id="result">||; s|</pre>.*||; s|&lt;|<|g; s|&gt;|>|g
              s|&quot;|"|g; s|&amp;|\&|g' >answer
@@ -113,7 +134,7 @@ click() {
                              b.textContent === '$2'; });
         cell.click();"
 }
-browser=
+browser= scheme=
 for name in chromium chromium-browser google-chrome; do
     [ -n "$browser" ] || browser=$(command -v $name) || :
 done
@@ -139,6 +160,69 @@ else
         var dim = document.querySelectorAll('.cells .dim').length;
         return dim > 0 && dim < all ? 'filtered' : dim + ' of ' + all;"
     check 'a filter leaves some' grep -q '^filtered$' answer
+
+    # Of many maps the first is open, the others are drawn when they are.
+    browse many.html "var before = [part(0).open, cells(0) > 0, part(9).open,
+                                    cells(9)].join();
+        part(9).querySelector('summary').click();
+        await event(part(9), 'toggle');
+        return before + ' ' + (cells(9) > 0) + cells(10);"
+    check 'a map that is opened later is drawn then' \
+        grep -qx 'true,true,false,0 true0' answer
+    browse many.html "document.querySelector('.t[data-part=\"9\"]').click();
+        var left = part(9).querySelector('.cells button:not(.dim)');
+        return part(9).open + left.title;"
+    check 'a title opens its map and shows where it is' \
+        grep -q '^truerank 0: call 1 of create_qp' answer
+    browse many.html "await new Promise(function (done) {
+          setTimeout(done, 1000); });
+        var at = document.activeElement.getBoundingClientRect();
+        return [part(9).open, cells(2), document.activeElement.title,
+                at.top > 0 && at.bottom < innerHeight,
+                panel.querySelector('h2').textContent].join('|');" '#9.1.1'
+    check 'an address leads to a cell of a map not drawn before' grep -qx \
+        'true|0|rank 1: call 1 of create_qp: .*|true|rank 1: call 1 of create_qp' \
+        answer
+    browse many.html "key('ArrowUp');
+        var up = document.activeElement.title.slice(0, 6);
+        document.activeElement.click();
+        var hash = location.hash;
+        key('Escape');
+        return [up, hash, panel.hidden, location.hash,
+                document.activeElement.title.slice(0, 6)].join('|');" '#9.1.1'
+    check 'keys walk it, and an open cell is the address' \
+        grep -qx 'rank 0|#9.0.1|true||rank 0' answer
+    browse many.html "var all = [panel.hidden];
+        location.hash = '#3.0.1';
+        await event(window, 'hashchange');
+        all.push(panel.hidden, part(3).open);
+        return all.join();" '#99.1.1'
+    check 'an address that is none shows nothing, the next one does' \
+        grep -qx 'true,false,true' answer
+    scheme=--blink-settings=preferredColorScheme=0
+    browse many.html "return getComputedStyle(document.body).backgroundColor;"
+    check 'dark for who likes it dark' grep -qx 'rgb(22, 24, 28)' answer
+    scheme=
+    # Printed, and without a script.
+    for script in true false; do
+        HOME=$scratch/tmp timeout 120 "$browser" --headless --no-sandbox \
+            --disable-gpu --blink-settings=scriptEnabled=$script \
+            --print-to-pdf=$script.pdf "file://$scratch/many.html" \
+            >/dev/null 2>&1
+        check "prints, script: $script" [ -s $script.pdf ]
+        ! command -v pdftotext >/dev/null 2>&1 ||
+            pdftotext $script.pdf $script.txt
+    done
+    if command -v pdftotext >/dev/null 2>&1; then
+        check 'totals are printed' \
+            grep -q 'error in init: create queue pair' true.txt
+        check 'and the map that is open' grep -q 'create_qp' true.txt
+        check 'totals need no script' \
+            grep -q 'error in init: create queue pair' false.txt
+        check 'what does is said' grep -q 'totals above need none' false.txt
+    else
+        echo "skipped: what is printed (no pdftotext; Debian: poppler-utils)"
+    fi
 fi
 
 # ---- real programs
