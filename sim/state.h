@@ -118,14 +118,14 @@ struct sim {
     uint32_t seed;
     const struct scn_statement *order; /* told in bytes; NULL: it is not */
     int order_at;                      /* bytes of it that were followed */
-    bool counted;   /* the rank that runs was told how far */
-    int calls_left; /* until then */
-    bool recovering; /* second start, faults lifted */
+    bool counted;                      /* the rank that runs was told how far */
+    int calls_left;                    /* until then */
+    bool recovering;                   /* second start, faults lifted */
     const struct scn *scenario;
     struct scn complete; /* with defaults filled in */
     const struct sim_options *options;
     struct sim_result *result;
-    const struct sim_live *live; /* NULL: simulated */
+    const struct sim_live *live;                /* NULL: simulated */
     struct sim_socket outside[SIM_SOCKETS_MAX]; /* hostile peers and strays */
     int strays;
     const struct scn_statement *hostile[SCN_RANKS_MAX];
