@@ -217,7 +217,7 @@ else
         pdftotext printed.pdf printed.txt
         check 'totals are printed' \
             grep -q 'error in init: create queue pair' printed.txt
-        check 'and the map that is open' grep -q 'create_qp' printed.txt
+        check 'and the map that is open' grep -q 'create_qp ×' printed.txt
     else
         echo "skipped: what is printed (no pdftotext; Debian: poppler-utils)"
     fi
