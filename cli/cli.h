@@ -8,6 +8,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -77,5 +78,8 @@ bool cli_interrupted(void);
  * handler of its own. Answer as fork(); waitpid()'s status. */
 pid_t cli_fork(void);
 int cli_wait(pid_t child);
+/* Waits for a child whose number a signal handler passes signals on to, and
+ * sets that to 0 before it may be somebody else's. waitpid()'s status. */
+int cli_reap(pid_t child, volatile sig_atomic_t *number);
 
 #endif

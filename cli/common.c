@@ -243,18 +243,22 @@ pid_t cli_fork(void)
     return child;
 }
 
-int cli_wait(pid_t child)
+int cli_reap(pid_t child, volatile sig_atomic_t *number)
 {
     siginfo_t info;
     int status = 0;
-    /* Nothing is passed on once its number may be somebody else's. */
     while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 &&
            errno == EINTR)
         continue;
-    awaited = 0;
+    *number = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     return status;
+}
+
+int cli_wait(pid_t child)
+{
+    return cli_reap(child, &awaited);
 }
 
 bool cli_interrupted(void)

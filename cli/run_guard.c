@@ -97,20 +97,6 @@ static void end_all(struct run_shared *shared, const pid_t *spared,
     run_unlink_files(shared);
 }
 
-static int wait_for_keeper(pid_t pid)
-{
-    siginfo_t info;
-    int status = 0;
-    /* Nothing is passed on once its number may be somebody else's. */
-    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 &&
-           errno == EINTR)
-        continue;
-    keeper = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return status;
-}
-
 static int complain(void)
 {
     fprintf(stderr, "verbfault run: %s\n", strerror(errno));
@@ -132,7 +118,7 @@ static int be_front(pid_t pid, struct run_shared *shared, const pid_t *spared,
     char name[32];
     int status;
     pass_signals_on(pid);
-    status = wait_for_keeper(pid);
+    status = cli_reap(pid, &keeper);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     end_all(shared, spared, spared_count);
