@@ -21,8 +21,7 @@
 #ifndef FUZZ_VERBS_STAGE_H
 #define FUZZ_VERBS_STAGE_H
 
-#include <infiniband/verbs.h>
-
+#include "front/infiniband.h"
 #include "front/world_private.h"
 #include "fuzz/verbs_program.h"
 

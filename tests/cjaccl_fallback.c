@@ -292,13 +292,35 @@ static void backends_do_not_mix(void **state)
     }
 }
 
-/* A caller's own all-gather: every rank has to call it as often as others. */
+/* A caller's own all-gather: every rank has to call it as often as others.
+ * macOS has no pthread_barrier_t. */
 static struct {
-    pthread_barrier_t barrier;
+    pthread_mutex_t lock;
+    pthread_cond_t all_came;
+    int ranks;
+    int came;
+    unsigned turn;
     unsigned char blocks[CJ_MAX_MESH_RANKS][2048];
     int calls[CJ_MAX_MESH_RANKS];
     int fail_at; /* the n-th call, on all ranks */
-} meeting;
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER,
+             .all_came = PTHREAD_COND_INITIALIZER};
+
+static void come_together(void)
+{
+    unsigned turn;
+
+    (void)pthread_mutex_lock(&meeting.lock);
+    turn = meeting.turn;
+    if (++meeting.came == meeting.ranks) {
+        meeting.came = 0;
+        meeting.turn++;
+        (void)pthread_cond_broadcast(&meeting.all_came);
+    }
+    while (turn == meeting.turn)
+        (void)pthread_cond_wait(&meeting.all_came, &meeting.lock);
+    (void)pthread_mutex_unlock(&meeting.lock);
+}
 
 static int all_gather(void *ctx, const void *mine, void *all, size_t bytes)
 {
@@ -306,11 +328,11 @@ static int all_gather(void *ctx, const void *mine, void *all, size_t bytes)
 
     assert_true(bytes <= sizeof meeting.blocks[0]);
     memcpy(meeting.blocks[rank->number], mine, bytes);
-    (void)pthread_barrier_wait(&meeting.barrier);
+    come_together();
     for (int i = 0; i < rank->config.size; i++)
         memcpy((unsigned char *)all + (size_t)i * bytes, meeting.blocks[i],
                bytes);
-    (void)pthread_barrier_wait(&meeting.barrier);
+    come_together();
     return ++meeting.calls[rank->number] == meeting.fail_at ? -EIO : 0;
 }
 
@@ -320,9 +342,9 @@ static void prepare_meeting(int size, int wires, struct cj_gather *gathers)
         ranks_init(&ranks, size);
     else
         ranks_init_ring(&ranks, size, wires);
-    memset(&meeting, 0, sizeof meeting);
-    if (pthread_barrier_init(&meeting.barrier, NULL, (unsigned)size) != 0)
-        fail();
+    memset(meeting.calls, 0, sizeof meeting.calls);
+    meeting.fail_at = 0;
+    meeting.ranks = size;
     for (int i = 0; i < size; i++) {
         gathers[i] = (struct cj_gather){&ranks.rank[i], all_gather};
         ranks.rank[i].config.gather = &gathers[i];
@@ -350,7 +372,6 @@ static void a_callers_gather_is_left_by_all_ranks_or_none(void **state)
                 if (rank != failed)
                     assert_int_equal(error->peer, failed);
             }
-            (void)pthread_barrier_destroy(&meeting.barrier);
         }
     }
 }
@@ -380,7 +401,6 @@ static void a_callers_gather_takes_the_place_of_connections(void **state)
             for (int rank = 0; rank < 4; rank++)
                 assert_int_equal(ranks.rank[rank].status, CJ_NETWORK);
         }
-        (void)pthread_barrier_destroy(&meeting.barrier);
     }
 }
 

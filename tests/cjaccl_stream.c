@@ -435,7 +435,7 @@ static void send_strangers(int listener)
 {
     struct sockaddr_in to;
     socklen_t size = sizeof to;
-    const unsigned char nonsense[16] = "GET / HTTP/1.1\r\n";
+    const unsigned char nonsense[] = "GET / HTTP/1.1\r\n";
     /* All right but for the number that only the neighbour was told. */
     const uint32_t guess[4] = {0x636a6869, 0, 1, 2};
 
@@ -447,7 +447,7 @@ static void send_strangers(int listener)
         if (i >= 3)
             (void)send(strangers[i],
                        i % 2 == 0 ? (const void *)nonsense : guess,
-                       i == 3 ? 7 : sizeof nonsense, MSG_NOSIGNAL);
+                       i == 3 ? 7 : sizeof guess, MSG_NOSIGNAL);
         if (i == 4 || i == 5)
             (void)shutdown(strangers[i], SHUT_RDWR);
     }

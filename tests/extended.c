@@ -596,7 +596,9 @@ static void no_more_is_written_than_is_known(void **state)
     assert_int_equal(verbs_get_ctx(a.context)->query_device_ex(
                          a.context, NULL, &answer.attr, sizeof(answer)),
                      0);
+#ifndef VF_LACKS_PORT_COUNT
     assert_int_equal(answer.attr.phys_port_cnt_ex, 1);
+#endif
     assert_int_equal(answer.more[63], 0);
 }
 

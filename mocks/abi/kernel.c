@@ -3,10 +3,11 @@
  * and for whoever talks to the kernel without it.
  */
 #include <infiniband/sa.h>
-#include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
+
+#include "front/infiniband.h"
 
 void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to,
                                 const struct ib_uverbs_ah_attr *from);

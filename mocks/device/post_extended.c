@@ -105,9 +105,11 @@ BUILDER(set_inline_data_list,
 BUILDER(send_tso,
         (struct ibv_qp_ex * qp, void *header, uint16_t length, uint16_t size),
         (qp, header, length, size))
+#ifndef VF_LACKS_ATOMIC_WRITE
 BUILDER(atomic_write,
         (struct ibv_qp_ex * qp, uint32_t rkey, uint64_t to, const void *value),
         (qp, rkey, to, value))
+#endif
 BUILDER(set_xrc_srqn, (struct ibv_qp_ex * qp, uint32_t number), (qp, number))
 
 static void wr_start(struct ibv_qp_ex *qp)
@@ -196,7 +198,9 @@ static void wrap_operations(struct ibv_qp_ex *ex)
     WRAP(local_inv);
     WRAP(bind_mw);
     WRAP(send_tso);
+#ifndef VF_LACKS_ATOMIC_WRITE
     WRAP(atomic_write);
+#endif
 }
 
 static void wrap(struct ibv_qp_ex *ex)

@@ -20,7 +20,7 @@
 #ifndef VF_DEVICE_QUICK_H
 #define VF_DEVICE_QUICK_H
 
-#include <infiniband/verbs.h>
+#include "front/infiniband.h"
 
 int device_quick_poll(struct ibv_cq *cq, int room, struct ibv_wc *wc);
 int device_quick_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

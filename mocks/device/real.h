@@ -12,10 +12,10 @@
 #ifndef VF_DEVICE_REAL_H
 #define VF_DEVICE_REAL_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 
 #include "front/call.h"
+#include "front/infiniband.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr

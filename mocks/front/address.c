@@ -3,10 +3,10 @@
  * completion and its global route header.
  */
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <string.h>
 
 #include "front/gid.h"
+#include "front/infiniband.h"
 
 #define FLOW_LABEL 0xfffffu
 #define NO_VLAN 0xffffu

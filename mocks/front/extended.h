@@ -10,10 +10,9 @@
 #ifndef VF_FRONT_EXTENDED_H
 #define VF_FRONT_EXTENDED_H
 
-#include <infiniband/verbs.h>
-
 #include "front/call.h"
 #include "front/handles.h"
+#include "front/infiniband.h"
 
 /* query.c, query_extended.c */
 /* The provider's answer, with the numbers that the front door gives out. */

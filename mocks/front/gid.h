@@ -4,7 +4,7 @@
 #ifndef VF_FRONT_GID_H
 #define VF_FRONT_GID_H
 
-#include <infiniband/verbs.h>
+#include "front/infiniband.h"
 
 /* The index of the port's entry with this address; -1 with errno: there is
  * none. One call of query_gid. */

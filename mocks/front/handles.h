@@ -8,10 +8,12 @@
 #ifndef VF_FRONT_HANDLES_H
 #define VF_FRONT_HANDLES_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 
-struct vf_chain; /* front/chain.c: work requests between wr_start and complete */
+#include "front/infiniband.h"
+
+struct vf_chain; /* front/chain.c: work requests between wr_start and complete
+                  */
 
 struct vf_cq_handle {
     struct ibv_cq_ex ex;

@@ -4,7 +4,7 @@
 #ifndef VF_FRONT_INLINE_VERBS_H
 #define VF_FRONT_INLINE_VERBS_H
 
-#include <infiniband/verbs.h>
+#include "front/infiniband.h"
 
 int vf_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int vf_req_notify_cq(struct ibv_cq *cq, int solicited_only);

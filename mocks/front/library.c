@@ -1,7 +1,7 @@
 /* The front door by name. */
 #include "verbfault/library.h"
+#include "front/infiniband.h"
 
-#include <infiniband/verbs.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * words are an interface: logs are compared by them, so they are rdma-core's
  * (tests/abi_answers.c asks an installed one).
  */
-#include <infiniband/verbs.h>
+#include "front/infiniband.h"
 
 #define WORD(table, number)                                                    \
     ((number) >= 0 && (size_t)(number) < sizeof(table) / sizeof(table[0]) &&   \

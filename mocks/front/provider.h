@@ -19,8 +19,7 @@
 #ifndef VF_FRONT_PROVIDER_H
 #define VF_FRONT_PROVIDER_H
 
-#include <infiniband/verbs.h>
-
+#include "front/infiniband.h"
 #include "front/registry.h"
 #include "front/world_private.h"
 

@@ -36,7 +36,9 @@ static void query_device(struct vf_call *call)
     if (call->err)
         return;
     attr.device_cap_flags_ex = attr.orig_attr.device_cap_flags;
+#ifndef VF_LACKS_PORT_COUNT
     attr.phys_port_cnt_ex = attr.orig_attr.phys_port_cnt;
+#endif
     memset(call->out, 0, call->out_size);
     memcpy(call->out, &attr, known);
 }

@@ -23,8 +23,9 @@
 #ifndef VF_FRONT_QUICK_H
 #define VF_FRONT_QUICK_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
+
+#include "front/infiniband.h"
 
 /* For the other way: kept out of this one's function, which its large frame
  * would slow down. */

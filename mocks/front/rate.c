@@ -1,8 +1,9 @@
 /*
  * Link rates as multiples of 2.5 Gbit/s and in Mbit/s, and back.
  */
-#include <infiniband/verbs.h>
 #include <stddef.h>
+
+#include "front/infiniband.h"
 
 /* What InfiniBand signals at, and what Ethernet carries: a rate whose speed is
  * no multiple has none. keep sorted by speed */

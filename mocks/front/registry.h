@@ -32,11 +32,11 @@
 #ifndef VF_FRONT_REGISTRY_H
 #define VF_FRONT_REGISTRY_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "front/infiniband.h"
 #include "front/map.h"
 
 #define VF_GRANULE 64u

@@ -103,7 +103,7 @@ static void check_opcode(struct vf_call *call, struct vf_request *request,
 {
     const struct ibv_send_wr *wr = request->send;
 
-    switch (wr->opcode) {
+    switch ((unsigned)wr->opcode) { /* some are no members of an old enum */
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
         check_atomic(call, count, bytes, wr->wr.atomic.remote_addr);

@@ -1,6 +1,6 @@
 #include "front/trace.h"
+#include "front/infiniband.h"
 
-#include <infiniband/verbs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,8 +163,7 @@ static void add_count(struct line *line, const struct vf_record *record)
         return;
     }
     add(line, "%lld", (long long)record->result);
-    for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++)
-{
+    for (int i = 0; i < record->completions && i < VF_RECORD_COMPLETIONS; i++) {
         add(line, " ");
         add_completion(line, &record->completion[i]);
     }

@@ -5,8 +5,9 @@
 #ifndef VF_FRONT_TRANSITION_H
 #define VF_FRONT_TRANSITION_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
+
+#include "front/infiniband.h"
 
 enum vf_transition {
     VF_TRANSITION_OK,

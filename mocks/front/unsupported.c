@@ -3,7 +3,8 @@
  * device without them. Nothing of the handle is touched.
  */
 #include <errno.h>
-#include <infiniband/verbs.h>
+
+#include "front/infiniband.h"
 
 /* In no header that is installed. */
 int ibv_dontfork_range(void *base, size_t size);

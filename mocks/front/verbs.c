@@ -1,10 +1,10 @@
 /*
  * Names of verbs, effects and statuses: the words of scenarios.
  */
-#include <infiniband/verbs.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "front/infiniband.h"
 #include "verbfault/fault.h"
 
 static const struct {

@@ -9,10 +9,10 @@
  * An errno is meant by its POSIX word: Darwin's 102 is EOPNOTSUPP, its 60
  * ETIMEDOUT.
  */
+#include "front/infiniband.h"
 #include "verbfault/profile.h"
 
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <stddef.h>
 #include <string.h>
 

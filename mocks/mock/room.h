@@ -35,13 +35,13 @@
 #ifndef VF_MOCK_ROOM_H
 #define VF_MOCK_ROOM_H
 
-#include <infiniband/verbs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "front/infiniband.h"
 #include "front/world_private.h"
 #include "mock/lock.h"
 #include "mock/porter.h"

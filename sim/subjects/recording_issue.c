@@ -1,9 +1,10 @@
 /* Making a recorded call again. */
 #include "sim/subjects/recording.h"
 
-#include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "mocks/front/infiniband.h"
 
 #define REQUESTS_MAX 1024
 #define ENTRIES_MAX 16384
