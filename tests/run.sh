@@ -329,6 +329,8 @@ verbs() {
     expect 'a program that does well' 0 '^\[1\] 1 devices, first rdma0$' \
         "$program" well
     never 'has nothing said of it' 'verbfault|finding|note'
+    expect 'events of what is gone are forgotten' 0 '^\[1\] forgotten$' \
+        --timeout 30 "$programs/run_forgotten"
     expect 'a NULL region released' 1 '^r0: .*null-mr in dereg_mr' \
         --scenario mr.scn "$program" null
     also 'what the plan did is seen' '^\[0\] reg_mr: 12$'

@@ -79,6 +79,11 @@ void vf_channel_signal(struct vf_object *channel)
     (void)channel;
 }
 
+void vf_channel_forget(struct vf_object *channel)
+{
+    (void)channel;
+}
+
 /* ---- events of completion ---------------------------------------------------
  */
 
@@ -314,6 +319,11 @@ void vf_async_object(struct vf_object *object, enum ibv_event_type type)
 {
     (void)object;
     (void)type;
+}
+
+void vf_async_forget(struct vf_object *object)
+{
+    (void)object;
 }
 
 void vf_async_port(struct vf_device *device, enum ibv_event_type type)

@@ -514,8 +514,12 @@ void vf_call_made(struct vf_call *call, struct vf_object *object, int err)
 void vf_call_released(struct vf_call *call, int err)
 {
     call->err = err;
-    if (!err && call->object->live)
-        vf_object_release(call->object);
+    if (err || !call->object->live)
+        return;
+    if (call->object->kind == VF_KIND_CQ || call->object->kind == VF_KIND_QP ||
+        call->object->kind == VF_KIND_SRQ)
+        vf_async_forget(call->object);
+    vf_object_release(call->object);
 }
 
 VF_READS_ANYTHING uintptr_t vf_dereference(const void *handle, ptrdiff_t offset)

@@ -61,6 +61,14 @@ void vf_channel_signal(struct vf_object *channel)
     vf_descriptor_signal(channel->shadow.channel.signal);
 }
 
+void vf_channel_forget(struct vf_object *channel)
+{
+    const struct ibv_comp_channel *handle = channel->handle;
+
+    if (channel->live && channel->shadow.channel.signal >= 0)
+        vf_descriptor_forget(handle->fd);
+}
+
 struct cq_event_call {
     struct vf_call call;
     struct vf_object *cq;

@@ -51,6 +51,27 @@ void vf_descriptor_signal(int writing)
         errno = kept;
 }
 
+/* No read() but this one of a moment is kept from blocking: whoever finds
+ * nothing meanwhile, and is to wait, tries again (vf_descriptor_take). */
+void vf_descriptor_forget(int reading)
+{
+    int kept = errno;
+    int flags = reading >= 0 ? fcntl(reading, F_GETFL) : -1;
+    bool blocks = flags >= 0 && !(flags & O_NONBLOCK);
+    char byte;
+    ssize_t got;
+
+    if (flags >= 0 &&
+        (!blocks || fcntl(reading, F_SETFL, flags | O_NONBLOCK) == 0)) {
+        do
+            got = read(reading, &byte, 1);
+        while (got < 0 && errno == EINTR);
+        if (blocks)
+            (void)fcntl(reading, F_SETFL, flags);
+    }
+    errno = kept;
+}
+
 /* Milliseconds until something may happen by itself; -1: nothing will. */
 static int patience(struct vf_world *world)
 {
@@ -66,27 +87,40 @@ static int patience(struct vf_world *world)
     return (int)((next - now) / MILLISECOND) + 1;
 }
 
-int vf_descriptor_take(struct vf_world *world, int reading)
+/* Waits until it is readable, as long as the world has deadlines. */
+static int wait_for_byte(struct vf_world *world, int reading)
 {
     struct pollfd wanted = {.fd = reading, .events = POLLIN};
-    int flags = fcntl(reading, F_GETFL);
-    char byte;
-    ssize_t got;
     int ready = 0;
 
-    if (flags < 0)
-        return errno;
-    /* A signal ends poll(), even one after which read() would go on. */
-    while (!(flags & O_NONBLOCK) && ready == 0) {
+    while (ready == 0) {
         int wait = patience(world);
 
         if (wait < 0)
-            break;
+            return 0;
         ready = poll(&wanted, 1, wait);
         if (ready < 0)
             return errno;
     }
-    got = read(reading, &byte, 1);
+    return 0;
+}
+
+int vf_descriptor_take(struct vf_world *world, int reading)
+{
+    int flags = fcntl(reading, F_GETFL);
+    bool blocks = flags >= 0 && !(flags & O_NONBLOCK);
+    char byte;
+    ssize_t got;
+    int err = flags < 0 ? errno : 0;
+
+    do {
+        /* A signal ends poll(), even one after which read() would go on. */
+        if (!err && blocks)
+            err = wait_for_byte(world, reading);
+        if (err)
+            return err;
+        got = read(reading, &byte, 1);
+    } while (got < 0 && errno == EAGAIN && blocks);
     if (got < 0)
         return errno;
     return got == 1 ? 0 : EIO;

@@ -15,6 +15,9 @@
 int vf_descriptor_open(int *reading, int *writing);
 void vf_descriptor_close(int reading, int writing);
 void vf_descriptor_signal(int writing);
+/* An event that was signalled is not to come after all: one byte less, where
+ * one is left (a thread that is about to look for an event may have it). */
+void vf_descriptor_forget(int reading);
 /* Waits for a byte and takes it; deadlines of the world are kept meanwhile. 0,
  * EAGAIN (the program made it non-blocking), EINTR, or what read() says. The
  * world is not locked. */

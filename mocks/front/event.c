@@ -36,6 +36,53 @@ static struct vf_object *context_of(struct vf_object *object)
     return object;
 }
 
+static const void *element_of(const struct ibv_async_event *event)
+{
+    switch (event->event_type) {
+    case IBV_EVENT_CQ_ERR:
+        return event->element.cq;
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+        return event->element.srq;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+        return event->element.qp;
+    default:
+        return NULL;
+    }
+}
+
+/* The kernel does so, too: else poll() would promise an event that nobody is
+ * ever given. */
+void vf_async_forget(struct vf_object *object)
+{
+    struct vf_registry *registry = &object->machine->world->registry;
+    struct vf_object *context = context_of(object);
+    struct vf_async **link = &context->shadow.context.first;
+    const struct ibv_context *handle = context->handle;
+
+    context->shadow.context.last = NULL;
+    while (*link) {
+        struct vf_async *async = *link;
+
+        if (element_of(&async->event) == object->handle) {
+            *link = async->next;
+            vf_pool_put(registry, async, sizeof(*async));
+            if (context->shadow.context.signal >= 0)
+                vf_descriptor_forget(handle->async_fd);
+        } else {
+            context->shadow.context.last = async;
+            link = &async->next;
+        }
+    }
+}
+
 void vf_async_object(struct vf_object *object, enum ibv_event_type type)
 {
     struct ibv_async_event event = {.event_type = type};
@@ -71,40 +118,29 @@ void vf_async_port(struct vf_device *device, enum ibv_event_type type)
             add(context, &event);
 }
 
-/* Handed out, and so to be acknowledged; an object that has gone since has
- * nothing to say any more. False: that. */
-static bool hand_out(struct vf_world *world, const struct ibv_async_event *event)
+/* Handed out, and so to be acknowledged. */
+static void hand_out(struct vf_world *world,
+                     const struct ibv_async_event *event)
 {
-    struct vf_object *object;
+    const void *element = element_of(event);
+    struct vf_object *object =
+        element ? vf_registry_find(&world->registry, element) : NULL;
 
-    switch (event->event_type) {
-    case IBV_EVENT_CQ_ERR:
-        object = vf_registry_find(&world->registry, event->element.cq);
-        if (object && object->live)
-            object->shadow.cq.events++;
+    if (!object || !object->live)
+        return;
+    switch (object->kind) {
+    case VF_KIND_CQ:
+        object->shadow.cq.events++;
         break;
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
-    case IBV_EVENT_COMM_EST:
-    case IBV_EVENT_SQ_DRAINED:
-    case IBV_EVENT_PATH_MIG:
-    case IBV_EVENT_PATH_MIG_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED:
-        object = vf_registry_find(&world->registry, event->element.qp);
-        if (object && object->live)
-            object->shadow.qp.events++;
+    case VF_KIND_QP:
+        object->shadow.qp.events++;
         break;
-    case IBV_EVENT_SRQ_ERR:
-    case IBV_EVENT_SRQ_LIMIT_REACHED:
-        object = vf_registry_find(&world->registry, event->element.srq);
-        if (object && object->live)
-            object->shadow.srq.events++;
+    case VF_KIND_SRQ:
+        object->shadow.srq.events++;
         break;
     default:
-        return true;
+        break;
     }
-    return object && object->live;
 }
 
 static bool take(struct vf_call *call, struct ibv_async_event *event)
@@ -112,17 +148,15 @@ static bool take(struct vf_call *call, struct ibv_async_event *event)
     struct vf_object *context = call->object;
     struct vf_async *first = context->shadow.context.first;
 
-    while (first) {
-        *event = first->event;
-        context->shadow.context.first = first->next;
-        if (!first->next)
-            context->shadow.context.last = NULL;
-        vf_pool_put(&call->world->registry, first, sizeof(*first));
-        if (hand_out(call->world, event))
-            return true;
-        first = context->shadow.context.first;
-    }
-    return false;
+    if (!first)
+        return false;
+    *event = first->event;
+    context->shadow.context.first = first->next;
+    if (!first->next)
+        context->shadow.context.last = NULL;
+    vf_pool_put(&call->world->registry, first, sizeof(*first));
+    hand_out(call->world, event);
+    return true;
 }
 
 struct async_call {

@@ -129,7 +129,11 @@ extern const struct vf_provider_ops vf_mock_provider;
 /* From a provider: the channel has an event more; the object or the device's
  * port has something to tell its program. */
 void vf_channel_signal(struct vf_object *channel);
+/* ... one less: the queue that it is of goes, and nobody has taken it. */
+void vf_channel_forget(struct vf_object *channel);
 void vf_async_object(struct vf_object *object, enum ibv_event_type type);
 void vf_async_port(struct vf_device *device, enum ibv_event_type type);
+/* The object goes: what it had to tell, and was not taken, goes with it. */
+void vf_async_forget(struct vf_object *object);
 
 #endif

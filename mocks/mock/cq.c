@@ -105,6 +105,8 @@ void mock_release_cq(struct vf_object *object)
     mock_harvest(object);
     while (cq->first)
         vf_pool_put(&world->registry, take(cq), sizeof(struct mock_completion));
+    for (; cq->events > 0; cq->events--)
+        vf_channel_forget(object->parent[1]);
     room_enter(world);
     mock_drop_ring(world->view, cq->room);
     room_free(world, &cq->room->object);
