@@ -189,6 +189,15 @@ pingpong() {
     both="$* -p @ -g $gid"
     pair "$*" "$1" 'iters in' "$both" "$both 127.0.0.1"
 }
+# on_thunderbolt [ARGUMENT...]
+on_thunderbolt() {
+    other=$profile,$gid
+    profile=thunderbolt gid=1
+    pair "ibv_uc_pingpong thunderbolt -c $*" ibv_uc_pingpong 'iters in' \
+        "ibv_uc_pingpong -c $* -p @ -g $gid" \
+        "ibv_uc_pingpong -c $* -p @ -g $gid 127.0.0.1"
+    profile=${other%,*} gid=${other#*,}
+}
 # perftest PATTERN BINARY [ARGUMENT...]
 perftest() {
     pattern=$1
@@ -223,6 +232,8 @@ for events in '' -e; do
     pingpong ibv_uc_pingpong -c ${events:+-e}
     pingpong ibv_ud_pingpong -c ${events:+-e}
     pingpong ibv_srq_pingpong -c ${events:+-e}
+    # What macOS ships, on what it has; there the first GID is link-local.
+    on_thunderbolt ${events:+-e}
 done
 if all; then
     pingpong ibv_rc_pingpong -c -N

@@ -139,7 +139,7 @@ int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
 uint16_t mock_lid(const struct vf_device *device)
 {
     if (!device->setup.profile->lids)
-        return 0;
+        return device->setup.profile->lid;
     return (uint16_t)(device->machine->number * VF_DEVICE_MAX + device->index +
                       1);
 }

@@ -46,6 +46,7 @@ const struct vf_profile vf_profile_thunderbolt = {
     .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
     .link_layer = 100, /* IBV_LINK_LAYER_THUNDERBOLT in Apple's verbs.h alone;
                           two public programs for Macs name it */
+    .lid = 1,          /* a public report; that a GID is needed is inferred */
     .firmware = "verbfault",
     .no_pkey_errno = EINVAL, /* inferred */
 

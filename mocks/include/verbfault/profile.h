@@ -66,7 +66,8 @@ struct vf_profile {
     uint8_t port_flags;      /* IBV_QPF_* */
     uint8_t link_layer;      /* IBV_LINK_LAYER_*; 0: Ethernet's */
     int no_pkey_errno;       /* query_pkey past the table or the ports */
-    bool lids; /* ports have one, and connections without a GID go by it */
+    bool lids;    /* ports have one, and connections without a GID go by it */
+    uint16_t lid; /* else: what all ports say; nothing goes by it */
 
     /* Services. */
     bool rc, uc, ud;
