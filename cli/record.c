@@ -290,6 +290,20 @@ static int write_text(const char *text, const char *path)
                         stream && fputs(text, stream) >= 0);
 }
 
+/* CLI_FINE: it was as recorded, as far as it goes without who was not. */
+static int tell_replay(const char *text, const struct sim_result *result)
+{
+    bool same = as_recorded(text, result);
+    if (result->partial[0])
+        fprintf(stderr, "verbfault record: note: replayed: %s\n",
+                result->partial);
+    else if (!same)
+        fprintf(stderr, "verbfault record: replayed: %s: %s: %s\n",
+                scn_outcome_name(result->outcome), result->title,
+                result->rank[result->worst].message);
+    return same ? CLI_FINE : CLI_FINDINGS;
+}
+
 static int make_scenario(struct recording *recording, const char *part,
                          const char *file)
 {
@@ -307,12 +321,8 @@ static int make_scenario(struct recording *recording, const char *part,
     }
     if (text && write_text(text, file) != CLI_FINE)
         code = CLI_ENVIRONMENT;
-    if (code == CLI_FINE && !as_recorded(text, &result)) {
-        fprintf(stderr, "verbfault record: replayed: %s: %s: %s\n",
-                scn_outcome_name(result.outcome), result.title,
-                result.rank[result.worst].message);
-        code = CLI_FINDINGS;
-    }
+    if (code == CLI_FINE)
+        code = tell_replay(text, &result);
     if (text && strcmp(file, "-") != 0)
         fprintf(stderr, "verbfault record: %s: %d call%s of %d rank%s\n", file,
                 recording->count, cli_s((unsigned long)recording->count),

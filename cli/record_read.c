@@ -146,26 +146,53 @@ static int machines(const struct recording *recording, int ranks)
     return count > ranks ? count : ranks;
 }
 
-int record_read(struct recording *recording, const char *path, int ranks,
-                bool keep_names)
+static int take_lines(struct recording *recording, FILE *file, int ranks)
 {
     static char line[VF_RECORDED_MAX + 128];
-    FILE *file = fopen(path, "r");
     int code = CLI_FINE;
-    recording->ranks = machines(recording, ranks);
-    recording->symbols = symbols_new(keep_names);
-    if (!file) {
-        fprintf(stderr, "verbfault record: %s: %s\n", path, strerror(errno));
-        return CLI_ENVIRONMENT;
-    }
-    if (!recording->symbols)
-        code = out_of_memory();
     while (code == CLI_FINE && fgets(line, sizeof line, file)) {
         size_t length = strlen(line);
         if (length == 0 || line[length - 1] != '\n')
             continue;
         line[length - 1] = '\0';
         code = take_line(recording, line, ranks);
+    }
+    return code;
+}
+
+static int read_all(struct recording *recording, FILE *file, int ranks,
+                    bool keep_names, bool keep_numbers)
+{
+    recording->ranks = machines(recording, ranks);
+    recording->symbols = symbols_new(keep_names);
+    if (!recording->symbols)
+        return out_of_memory();
+    if (keep_numbers)
+        symbols_keep_numbers(recording->symbols);
+    rewind(file);
+    return take_lines(recording, file, ranks);
+}
+
+/* Were all recorded that had to do with each other? Else their numbers are
+ * kept, by which --join finds them. */
+static bool is_whole(const struct recording *recording)
+{
+    return recording->ranks > 1 && symbols_strangers(recording->symbols) == 0;
+}
+
+int record_read(struct recording *recording, const char *path, int ranks,
+                bool keep_names)
+{
+    FILE *file = fopen(path, "r");
+    int code;
+    if (!file) {
+        fprintf(stderr, "verbfault record: %s: %s\n", path, strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    code = read_all(recording, file, ranks, keep_names, false);
+    if (code == CLI_FINE && !is_whole(recording)) {
+        record_free(recording);
+        code = read_all(recording, file, ranks, keep_names, true);
     }
     fclose(file);
     if (recording->count > 0)
@@ -182,5 +209,7 @@ void record_free(struct recording *recording)
     symbols_free(recording->symbols);
     recording->calls = NULL;
     recording->symbols = NULL;
-    recording->count = 0;
+    recording->count = recording->room = 0;
+    memset(recording->processes, 0, sizeof recording->processes);
+    memset(recording->used, 0, sizeof recording->used);
 }

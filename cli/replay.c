@@ -121,20 +121,20 @@ static void note(struct replay *replay, const char *path,
                  const struct sim_result *result, bool surprise,
                  const char *unstruck)
 {
-    struct cli_row row = {.scenario = path,
-                          .is_file = strcmp(path, "standard input") != 0,
-                          .subject = subject->name,
-                          .outcome = result->outcome,
-                          .title = result->title,
-                          .message = surprise && result->broken[0]
-                                         ? result->broken
-                                         : result->rank[result->worst].message,
-                          .unstruck = unstruck,
-                          .count = 1,
-                          .verdict = surprise ? CLI_ROW_WRONG
-                                     : result->outcome > SCN_ERROR
-                                         ? CLI_ROW_FOUND
-                                         : CLI_ROW_FINE};
+    struct cli_row row = {
+        .scenario = path,
+        .is_file = strcmp(path, "standard input") != 0,
+        .subject = subject->name,
+        .outcome = result->outcome,
+        .title = result->title,
+        .message = surprise && result->broken[0] ? result->broken
+                   : result->partial[0]          ? result->partial
+                                        : result->rank[result->worst].message,
+        .unstruck = unstruck,
+        .count = 1,
+        .verdict = surprise                      ? CLI_ROW_WRONG
+                   : result->outcome > SCN_ERROR ? CLI_ROW_FOUND
+                                                 : CLI_ROW_FINE};
     cli_results_row(&replay->results, &row);
 }
 
@@ -169,13 +169,16 @@ static void conclude(struct replay *replay, const struct cli_file *file,
     note(replay, file->path, subject, result, surprise, unstruck);
     if (!replay->quiet)
         print_row(file->path, subject, scn_outcome_name(result->outcome),
-                  surprise   ? "UNEXPECTED"
-                  : !reached ? "not reached"
-                  : expected ? "as expected"
-                             : "-",
+                  surprise             ? "UNEXPECTED"
+                  : !reached           ? "not reached"
+                  : result->partial[0] ? "in part"
+                  : expected           ? "as expected"
+                                       : "-",
                   result->title);
     if (!replay->quiet)
         print_details(expected, result, surprise, replay->verbose);
+    if (!replay->quiet && result->partial[0])
+        printf("    %s\n", result->partial);
     if (!replay->quiet && unstruck)
         printf("    never came to: %s\n", unstruck);
     free(text.at);

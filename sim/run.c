@@ -22,6 +22,7 @@ static void clear_result(struct sim_result *result)
     result->outcome = SCN_READY;
     result->worst = 0;
     result->title[0] = result->broken[0] = result->recovery_message[0] = '\0';
+    result->partial[0] = '\0';
     result->recovery_tried = result->recovered = false;
     result->steps = 0;
     result->whole = false;

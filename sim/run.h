@@ -52,6 +52,9 @@ struct sim_result {
     char recovery_message[512];
     /* For fixed subjects: "" or the promise that was broken. */
     char broken[256];
+    /* Of a recording of some of the ranks: "" or how far it goes without the
+     * others. What came before was as recorded. */
+    char partial[192];
     unsigned long steps; /* calls of all ranks */
     bool whole;          /* the run came to its end, and counted all that */
 };

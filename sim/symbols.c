@@ -11,7 +11,12 @@
 #define HEX 32 /* digits of a GID */
 #define NAME 64
 
-enum kind { DEVICE, CONTEXT, PD, QP, MR, GID, LID };
+#define MULTICAST 0xffffff /* the number of no queue pair, but of a group */
+
+enum kind { DEVICE, CONTEXT, PD, QP, MR, AH, GID, LID };
+
+/* Where a queue pair or an address handle leads, if to no rank. */
+enum { UNKNOWN = -1, STRANGER = -2 };
 
 /* One thing with a number. */
 struct owner {
@@ -20,13 +25,15 @@ struct owner {
     int device;      /* that it is on, counted from 0 */
     uint64_t number; /* of a QP; the rkey of an MR; a LID */
     uint64_t address, length;
-    int peer_rank;       /* of a QP: where it leads; -1: not known */
+    int peer_rank;       /* of a QP or an AH: where it leads, or see above */
+    int peer_device;     /* of an AH */
     char text[NAME];     /* a GID's digits; a device's name as written */
     char original[NAME]; /* ... as it was */
 };
 
 struct symbols {
-    bool keep_names;
+    bool keep_names, keep_numbers;
+    int strangers;
     struct owner *owners;
     size_t count, room;
 };
@@ -37,6 +44,16 @@ struct symbols *symbols_new(bool keep_names)
     if (symbols)
         symbols->keep_names = keep_names;
     return symbols;
+}
+
+void symbols_keep_numbers(struct symbols *symbols)
+{
+    symbols->keep_numbers = true;
+}
+
+int symbols_strangers(const struct symbols *symbols)
+{
+    return symbols->strangers;
 }
 
 void symbols_free(struct symbols *symbols)
@@ -65,7 +82,7 @@ static struct owner *add_owner(struct symbols *symbols, enum kind kind,
     owner->rank = rank;
     owner->id = id;
     owner->device = device;
-    owner->peer_rank = -1;
+    owner->peer_rank = UNKNOWN;
     return owner;
 }
 
@@ -110,6 +127,8 @@ struct work {
     int64_t number;         /* dqpn; -1: none */
     struct scn_piece gid;   /* dgid */
     int64_t lid;            /* dlid; -1: none */
+    int handle;             /* a datagram's address handle; 0: none */
+    int to_rank, to_device; /* where a new one leads */
     int listed;             /* devices, entries of a table so far */
     uint64_t address, rkey; /* of a region */
 };
@@ -190,6 +209,13 @@ static void remember(struct work *work)
         device = device_of(symbols, PD, work->rank, argument(work, "pd"));
         owner = add_owner(symbols, MR, work->rank, id, device);
         break;
+    case VF_VERB_create_ah:
+        owner = add_owner(symbols, AH, work->rank, id, 0);
+        if (owner) {
+            owner->peer_rank = work->to_rank;
+            owner->peer_device = work->to_device;
+        }
+        return;
     default:
         return;
     }
@@ -235,6 +261,22 @@ static void note_gid(struct work *work, struct scn_piece digits, int index)
         memcpy(owner->text, digits.text, HEX);
 }
 
+/* A sixteenth of all addresses have the same mark: it tells a few apart, and
+ * not which they are. */
+static void put_mark(struct work *work, struct scn_piece digits)
+{
+    uint32_t hash = 2166136261u;
+    if (!work->symbols->keep_numbers ||
+        strcmp(kind_of_gid(digits), "zero") == 0)
+        return;
+    for (size_t i = 0; i < digits.length; i++)
+        hash = (hash ^ (unsigned char)digits.text[i]) * 16777619u;
+    hash ^= hash >> 16;
+    hash ^= hash >> 8;
+    next(work);
+    put(work, "mark=%u", (unsigned)((hash ^ hash >> 4) & 15));
+}
+
 /* Whose address it is: the youngest owner on another rank, else one's own. */
 static const struct owner *owner_of_gid(const struct work *work,
                                         struct scn_piece digits, int rank)
@@ -253,76 +295,135 @@ static const struct owner *owner_of_gid(const struct work *work,
     return own;
 }
 
-static const struct owner *owner_of_lid(const struct work *work, int64_t lid)
-{
-    for (size_t i = work->symbols->count; lid > 0 && i-- > 0;) {
-        const struct owner *owner = &work->symbols->owners[i];
-        if (owner->kind == LID && (int64_t)owner->number == lid)
-            return owner;
-    }
-    return NULL;
-}
+/* Does a port of that device have the path's address? Devices of two machines
+ * number alike, queue pairs and LIDs: a GID says most. */
+enum fit { NEVER, MAYBE, SURELY };
 
-/* How well a queue pair fits as the other end. */
-static int fits(const struct work *work, const struct owner *qp)
+static enum fit fits_gid(const struct work *work, int rank, int device)
 {
-    int points = qp->rank != work->rank;
-    const struct owner *lid = owner_of_lid(work, work->lid);
-    for (size_t i = 0; work->gid.text && i < work->symbols->count; i++) {
+    enum fit fit = MAYBE;
+    if (!work->gid.text || work->gid.length != HEX ||
+        strcmp(kind_of_gid(work->gid), "zero") == 0)
+        return MAYBE;
+    for (size_t i = 0; i < work->symbols->count && fit != SURELY; i++) {
         const struct owner *gid = &work->symbols->owners[i];
-        if (gid->kind == GID && gid->rank == qp->rank &&
-            gid->device == qp->device && work->gid.length == HEX &&
-            memcmp(gid->text, work->gid.text, HEX) == 0) {
-            points += 4;
-            break;
-        }
+        if (gid->kind == GID && gid->rank == rank && gid->device == device)
+            fit = memcmp(gid->text, work->gid.text, HEX) == 0 ? SURELY : NEVER;
     }
-    if (lid && lid->rank == qp->rank && lid->device == qp->device)
-        points += 2;
-    return points;
+    return fit;
 }
 
+static enum fit fits_lid(const struct work *work, int rank, int device)
+{
+    enum fit fit = MAYBE;
+    for (size_t i = 0; work->lid > 0 && i < work->symbols->count; i++) {
+        const struct owner *lid = &work->symbols->owners[i];
+        if (lid->kind != LID || lid->rank != rank || lid->device != device)
+            continue;
+        fit = (int64_t)lid->number == work->lid ? SURELY : NEVER;
+        if (fit == SURELY)
+            break;
+    }
+    return fit;
+}
+
+static enum fit fits_handle(const struct work *work, int rank, int device)
+{
+    const struct owner *ah = find(work->symbols, AH, work->rank, work->handle);
+    if (!ah || ah->peer_rank == UNKNOWN)
+        return MAYBE;
+    return ah->peer_rank == rank && ah->peer_device == device ? SURELY : NEVER;
+}
+
+static enum fit fits(const struct work *work, int rank, int device)
+{
+    enum fit fit = work->handle > 0 ? fits_handle(work, rank, device)
+                                    : fits_gid(work, rank, device);
+    return fit == MAYBE ? fits_lid(work, rank, device) : fit;
+}
+
+/* The queue pair at the other end. One's own only if the address is one's own:
+ * a peer that was not recorded may well have the same number. */
 static const struct owner *owner_of_number(const struct work *work)
 {
     const struct owner *best = NULL;
-    int most = -1;
+    int most = 0;
     for (size_t i = work->symbols->count; i-- > 0;) {
         const struct owner *qp = &work->symbols->owners[i];
-        if (qp->kind != QP || (int64_t)qp->number != work->number ||
-            fits(work, qp) <= most)
+        int points;
+        if (qp->kind != QP || (int64_t)qp->number != work->number)
+            continue;
+        points = 2 * (int)fits(work, qp->rank, qp->device);
+        if (points < 2 * (int)SURELY && qp->rank == work->rank)
+            continue;
+        points += points > 0 && qp->rank != work->rank;
+        if (points <= most)
             continue;
         best = qp;
-        most = fits(work, qp);
+        most = points;
     }
     return best;
 }
 
-/* dest=RANK:QP or to=RANK:DEVICE, and the index of the address there. */
+/* A port with that address, on another rank rather than on one's own. */
+static const struct owner *owner_of_address(const struct work *work)
+{
+    const struct owner *own = NULL;
+    for (size_t i = work->symbols->count; i-- > 0;) {
+        const struct owner *owner = &work->symbols->owners[i];
+        if ((owner->kind != GID && owner->kind != LID) ||
+            fits(work, owner->rank, owner->device) != SURELY)
+            continue;
+        if (owner->rank != work->rank)
+            return owner;
+        if (!own)
+            own = owner;
+    }
+    return own;
+}
+
+/* dest=RANK:QP, or dest=?:NUMBER where numbers are kept. */
+static void put_destination(struct work *work, const struct owner *qp)
+{
+    struct owner *own =
+        find(work->symbols, QP, work->rank, argument(work, "qp"));
+    next(work);
+    if (qp)
+        put(work, "dest=%d:%d", qp->rank, qp->id);
+    else if (work->symbols->keep_numbers)
+        put(work, "dest=?:%lld", (long long)work->number);
+    else
+        put(work, "dest=?");
+    if (!qp && work->number != MULTICAST)
+        work->symbols->strangers++;
+    if (own && work->call->verb == VF_VERB_modify_qp)
+        own->peer_rank = qp ? qp->rank : STRANGER;
+}
+
+/* to=RANK:DEVICE of a new address handle. */
+static void put_place(struct work *work)
+{
+    const struct owner *place = owner_of_address(work);
+    next(work);
+    if (place)
+        put(work, "to=%d:%d", place->rank, place->device);
+    else
+        put(work, "to=?");
+    work->to_rank = place ? place->rank : STRANGER;
+    work->to_device = place ? place->device : 0;
+}
+
+/* Where a path leads, and the index of the address there. */
 static void put_path(struct work *work)
 {
     const struct owner *qp = work->number >= 0 ? owner_of_number(work) : NULL;
     const struct owner *gid =
         work->gid.text ? owner_of_gid(work, work->gid, qp ? qp->rank : -1)
                        : NULL;
-    const struct owner *lid = owner_of_lid(work, work->lid);
-    const struct owner *place = gid ? gid : lid;
-    struct owner *own =
-        find(work->symbols, QP, work->rank, argument(work, "qp"));
-    if (work->number >= 0) {
-        next(work);
-        if (qp)
-            put(work, "dest=%d:%d", qp->rank, qp->id);
-        else
-            put(work, "dest=?");
-        if (qp && own && work->call->verb == VF_VERB_modify_qp)
-            own->peer_rank = qp->rank;
-    } else if (work->gid.text || work->lid >= 0) {
-        next(work);
-        if (place)
-            put(work, "to=%d:%d", place->rank, place->device);
-        else
-            put(work, "to=?");
-    }
+    if (work->number >= 0)
+        put_destination(work, qp);
+    else if (work->gid.text || work->lid >= 0)
+        put_place(work);
     if (work->gid.text) {
         next(work);
         if (gid && gid->id >= 0)
@@ -330,6 +431,7 @@ static void put_path(struct work *work)
         else
             put(work, "gid=%s",
                 strcmp(kind_of_gid(work->gid), "zero") == 0 ? "zero" : "?");
+        put_mark(work, work->gid);
     }
     if (work->lid >= 0) {
         next(work);
@@ -337,6 +439,17 @@ static void put_path(struct work *work)
     }
     work->number = work->lid = -1;
     work->gid.text = NULL;
+    work->handle = 0;
+}
+
+/* Can a request of the queue pair touch memory of that rank? Keys repeat, too:
+ * not one's own memory by a path that leads elsewhere. */
+static bool may_reach(const struct owner *qp, int rank)
+{
+    if (qp->peer_rank == STRANGER)
+        return false;
+    return rank != qp->rank || qp->peer_rank == UNKNOWN ||
+           qp->peer_rank == rank;
 }
 
 /* KEY:ADDRESS */
@@ -360,7 +473,8 @@ static void put_remote(struct work *work, struct scn_piece value)
         const struct owner *mr = &work->symbols->owners[i];
         int points = (own && mr->rank == own->peer_rank) +
                      2 * (address - mr->address < mr->length);
-        if (mr->kind != MR || mr->number != rkey || points <= most)
+        if (mr->kind != MR || mr->number != rkey || points <= most ||
+            (own && !may_reach(own, mr->rank)))
             continue;
         best = mr;
         most = points;
@@ -369,6 +483,9 @@ static void put_remote(struct work *work, struct scn_piece value)
     if (best)
         put(work, "remote=%d:%d:%lld", best->rank, best->id,
             (long long)(address - best->address));
+    else if (work->symbols->keep_numbers)
+        put(work, "remote=?:0x%llx:0x%x", (unsigned long long)rkey,
+            (unsigned)(uint32_t)address);
     else
         put(work, "remote=?");
 }
@@ -398,6 +515,7 @@ static void put_gid(struct work *work, struct scn_piece digits)
     note_gid(work, digits, table ? -1 : argument(work, "index"));
     next(work);
     put(work, "gid=%s", kind_of_gid(digits));
+    put_mark(work, digits);
     if (!work->symbols->keep_names)
         return;
     next(work);
@@ -427,6 +545,22 @@ static bool is_dropped(struct scn_piece word)
            scn_is_key(word, "lkey", &value) || scn_is_key(word, "rkey", &value);
 }
 
+/* What others find a queue pair and a region by, for who joins recordings. Of
+ * an address so much as it takes to count from it. */
+static void put_number(struct work *work, struct scn_piece word)
+{
+    struct scn_piece value, address;
+    if (scn_is_key(word, "num", &value)) {
+        next(work);
+        put(work, "num=%lld", (long long)scn_number(value, 0));
+    } else if (scn_is_key(word, "rkey", &value)) {
+        address = scn_value(work->call->details, "addr");
+        next(work);
+        put(work, "key=0x%llx:0x%x", (unsigned long long)scn_number(value, 0),
+            (unsigned)(uint32_t)scn_number(address, 0));
+    }
+}
+
 static bool is_path(struct work *work, struct scn_piece word)
 {
     struct scn_piece value;
@@ -444,10 +578,14 @@ static bool is_path(struct work *work, struct scn_piece word)
 static void put_detail(struct work *work, struct scn_piece word)
 {
     struct scn_piece value;
+    if (work->symbols->keep_numbers)
+        put_number(work, word);
     if (is_dropped(word) || is_path(work, word))
         return;
     if (scn_is_key(word, "next", &value))
         put_path(work); /* the request before it is whole */
+    if (scn_is_key(word, "ah", &value))
+        work->handle = (int)scn_number(value, 0);
     if (scn_is_key(word, "device", &value)) {
         put_device(work, value);
     } else if (scn_is_key(word, "gid", &value)) {
@@ -498,7 +636,8 @@ bool symbols_translate(struct symbols *symbols, int rank, const char *line,
                         .text = text,
                         .room = room,
                         .number = -1,
-                        .lid = -1};
+                        .lid = -1,
+                        .to_rank = UNKNOWN};
     struct scn_piece words, word;
     if (room == 0 || !scn_call_read_bare(&call, line, strlen(line)))
         return false;

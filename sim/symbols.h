@@ -15,8 +15,15 @@
  *   device=rxe0, = "rxe0"       device=dev0, = "dev0", unless names are kept
  *   = 0x505400fffe123456        = guid
  *
- * Numbers repeat: of several owners the youngest one that fits best is taken,
- * and one on another rank before one's own.
+ * Numbers repeat, on one machine and from machine to machine: of several owners
+ * the youngest one that fits best is taken, one on another rank before one's
+ * own, and one's own only if the address is, too. What leads to none of the
+ * ranks is a stranger's: dest=?, remote=?, to=?. To join recordings
+ * (cli/record_join.h) the numbers by which ranks know each other are kept:
+ *
+ *   num=17 of create_qp, key=RKEY:ADDRESS of reg_mr (its low 32 bits)
+ *   dest=?:17, remote=?:RKEY:ADDRESS
+ *   mark=0 ... 15 beside an address: of two different ones it mostly differs
  */
 #ifndef SIM_SYMBOLS_H
 #define SIM_SYMBOLS_H
@@ -29,6 +36,10 @@ struct symbols;
 /* NULL: memory is out. */
 struct symbols *symbols_new(bool keep_names);
 void symbols_free(struct symbols *symbols);
+/* From now on the numbers are kept. */
+void symbols_keep_numbers(struct symbols *symbols);
+/* How many ways led to strangers so far. */
+int symbols_strangers(const struct symbols *symbols);
 /*
  * Writes what a recorded line (from the verb on) of a rank becomes, into room
  * bytes. false: it is no line of a call, or memory is out, or room is too

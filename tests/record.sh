@@ -207,5 +207,34 @@ for mode in talk events extended; do
     same_trace "device, $mode" device.scn
 done
 
+# ---- one side ----------------------------------------------------------------
+
+# Two machines, each recording its own: a recorder inside of each rank, over the
+# mock's library, as it would be over each machine's own. one_side NAME PROFILE
+# CODE COMMAND: makes NAME0.scn and NAME1.scn
+one_side() {
+    side=$1 of=$2 ends=$3 command=$4
+    exits "$side, each side" "$ends" env VERBFAULT="$verbfault" SIDE="$side" \
+        OF="$of" COMMAND="$command" \
+        VERBFAULT_REAL_LIBRARY="$libraries/dropin/libibverbs.so.1" \
+        "$verbfault" run -n 2 --profile "$of" -- sh -c \
+        '"$VERBFAULT" record --device --profile "$OF" \
+            -o "$SIDE$VERBFAULT_RANK.scn" -- $COMMAND'
+}
+for profile in rxe thunderbolt; do
+    one_side $profile $profile 0 "$bench -m 64 all_sum barrier"
+    for rank in 0 1; do
+        never "$profile, one side: nobody's own" 'dest=[0-9]' $profile$rank.scn
+        want "$profile, one side: the peer" 'dest=\?:[0-9]' $profile$rank.scn
+        never "$profile, one side: an address" 'fe80|0x7f[0-9a-f]{8}|169\.254' \
+            $profile$rank.scn
+        exits "$profile, one side replays" 0 "$verbfault" replay \
+            $profile$rank.scn
+        want "$profile, one side replays" 'in part'
+        want "$profile, how far" \
+            'rank 0 up to call [0-9]+ of [0-9]+ as recorded; the rest needs'
+    done
+done
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

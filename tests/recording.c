@@ -149,6 +149,13 @@ static void numbers_become_their_owners(void **state)
             "reg_mr(pd=1, len=4096, access=0x7) = mr=1 ; at=0");
     becomes(0,
             "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=0x81:0x7010",
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=?");
+    becomes(0,
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=17 "
+            "dgid=00000000000000000000ffff0a000002",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=1:1 gid=1");
+    becomes(0,
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=0x81:0x7010",
             "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=1:1:16");
     becomes(0, "get_device_name(device=1) = \"rxe7\"",
             "get_device_name(device=1) = \"dev0\"");
@@ -157,6 +164,69 @@ static void numbers_become_their_owners(void **state)
     assert_false(symbols_translate(symbols, 0, "no line", text, sizeof text));
     assert_false(
         symbols_translate(symbols, 0, "dealloc_pd(pd=1) = 0", text, 4));
+    symbols_free(symbols);
+}
+
+/* Devices number alike: what leads elsewhere is not one's own. */
+static void a_stranger_is_not_taken_for_oneself(void **state)
+{
+    (void)state;
+    symbols = symbols_new(false);
+    assert_non_null(symbols);
+    connect_all();
+    becomes(0,
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=17 "
+            "dgid=00000000000000000000ffff0a000003 dlid=0",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=? gid=? "
+            "dlid=none");
+    assert_int_equal(symbols_strangers(symbols), 1);
+    becomes(0, "query_port(context=1, port=1) = 0 ; lid=7",
+            "query_port(context=1, port=1) = 0 ; lid=set");
+    becomes(0,
+            "reg_mr(pd=1, len=4096, access=0x7) = mr=1 ; at=0 addr=0x7000 "
+            "lkey=0x80 rkey=0x81",
+            "reg_mr(pd=1, len=4096, access=0x7) = mr=1 ; at=0");
+    becomes(0,
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=0x81:0x7010",
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 remote=?");
+    /* The GID says more than a LID that the two ports have both. */
+    becomes(0,
+            "create_ah(pd=1) = ah=1 ; "
+            "dgid=00000000000000000000ffff0a000003 sgid=1 dlid=7",
+            "create_ah(pd=1) = ah=1 ; sgid=1 to=? gid=? dlid=set");
+    becomes(0, "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=1 dqpn=17",
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=1 dest=?");
+    becomes(0, "create_ah(pd=1) = ah=2 ; dlid=7",
+            "create_ah(pd=1) = ah=2 ; to=0:0 dlid=set");
+    becomes(0, "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=2 dqpn=17",
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=2 dest=0:1");
+    becomes(0, "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=17 dlid=7",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=0:1 dlid=set");
+    becomes(0, "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=17 dlid=8",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=1:1 dlid=set");
+    symbols_free(symbols);
+}
+
+static void numbers_are_kept_for_joining(void **state)
+{
+    (void)state;
+    symbols = symbols_new(false);
+    assert_non_null(symbols);
+    symbols_keep_numbers(symbols);
+    becomes(0, "create_qp(pd=1, type=2, send=1, recv=1) = qp=1 ; num=0x11",
+            "create_qp(pd=1, type=2, send=1, recv=1) = qp=1 ; num=17");
+    becomes(0,
+            "reg_mr(pd=1, len=4096, access=0x7) = mr=1 ; at=0 "
+            "addr=0x7f0012345000 lkey=0x80 rkey=0x81",
+            "reg_mr(pd=1, len=4096, access=0x7) = mr=1 ; at=0 "
+            "key=0x81:0x12345000");
+    becomes(0, "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=18",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=?:18");
+    becomes(0,
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 "
+            "remote=0x91:0x7f0000007010",
+            "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=0 "
+            "remote=?:0x91:0x7010");
     symbols_free(symbols);
 }
 
@@ -226,6 +296,49 @@ static void what_never_comes_is_a_parting(void **state)
                SCN_ERROR, "parted in poll_cq");
 }
 
+#define CONNECTED                                                              \
+    OPENED "call 0 alloc_pd(context=1) = pd=1\n"                               \
+           "call 0 create_cq(context=1, cqe=8) = cq=1\n"                       \
+           "call 0 create_qp(pd=1, type=3, send=1, recv=1) = qp=1 ; "          \
+           "send_cq=1 recv_cq=1 sge=1:1 num=17\n"                              \
+           "call 0 modify_qp(qp=1, state=INIT, mask=0x39) = 0 ; access=0 "     \
+           "pkey=0 port=1\n"                                                   \
+           "call 0 modify_qp(qp=1, state=RTR, mask=0x101181) = 0 ; mtu=3 "     \
+           "rq_psn=7 sgid=1 hops=1 port=1 sl=0 dest=?:17 gid=?\n"
+
+/* Of one side: no parting, and it says how far it went. */
+static void what_only_a_peer_could_cause_ends_a_replay(void **state)
+{
+    static const char *const profiles[] = {"ideal", "rxe", "thunderbolt"};
+    static char one[4096];
+    struct sim_parting parting;
+    (void)state;
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        snprintf(one, sizeof one,
+                 "profile %s\nranks 1 mesh\ndevice 0 dev0\n" CONNECTED
+                 "call 0 poll_cq(cq=1, room=1) = 1 [wr_id=0x1 RECV SUCCESS "
+                 "len=64]\n"
+                 "call 0 dealloc_pd(pd=NULL) = ? (null-pd)\n",
+                 profiles[i]);
+        replays_to(one, SCN_READY, "");
+        assert_non_null(strstr(result.partial, "rank 0 up to call 7 of 9 "));
+        sim_recording_parting(&parting);
+        assert_int_equal(parting.call, -1);
+    }
+    /* What came before is what it was. */
+    replays_to("profile ideal\nranks 1 mesh\ndevice 0 dev0\n" CONNECTED
+               "call 0 destroy_cq(cq=1) = 16 EBUSY (children-alive)\n"
+               "call 0 poll_cq(cq=1, room=1) = 1 [wr_id=0x1 RECV SUCCESS]\n",
+               SCN_VIOLATION, "children-alive in destroy_cq");
+    assert_non_null(strstr(result.partial, "up to call 8 of 9 "));
+    /* Before it was connected nobody could have sent anything. */
+    replays_to("profile ideal\nranks 1 mesh\ndevice 0 dev0\n" OPENED
+               "call 0 create_cq(context=1, cqe=8) = cq=1\n"
+               "call 0 poll_cq(cq=1, room=1) = 1 [wr_id=0x1 RECV SUCCESS]\n",
+               SCN_ERROR, "parted in poll_cq");
+    assert_string_equal(result.partial, "");
+}
+
 static void subjects_keep_to_their_scenarios(void **state)
 {
     struct sim_options options = {.subject = sim_subject_by_name("recording")};
@@ -268,6 +381,9 @@ int main(void)
         cmocka_unit_test(what_is_no_call_is_refused_where_it_is),
         cmocka_unit_test(every_detail_has_a_word),
         cmocka_unit_test(numbers_become_their_owners),
+        cmocka_unit_test(a_stranger_is_not_taken_for_oneself),
+        cmocka_unit_test(numbers_are_kept_for_joining),
+        cmocka_unit_test(what_only_a_peer_could_cause_ends_a_replay),
         cmocka_unit_test(a_recording_is_compared_call_by_call),
         cmocka_unit_test(a_finding_is_the_same_again),
         cmocka_unit_test(what_never_comes_is_a_parting),

@@ -66,6 +66,7 @@ static void forget(void)
 {
     for (int i = 0; i < SCN_RANKS_MAX; i++)
         recording_forget_objects(&recording_ranks[i]);
+    recording_forget_stranger();
     memset(recording_ranks, 0, sizeof recording_ranks);
     free(play.calls);
     symbols_free(play.symbols);
@@ -322,10 +323,53 @@ static struct recording_rank *culprit(void)
     return worst;
 }
 
+/* Can a queue pair that completes to that queue have a stranger for its peer?
+ * Anybody may send to one for datagrams. */
+static bool serves_a_stranger(struct recording_rank *rank, int64_t cq)
+{
+    for (int64_t n = 1; n <= rank->count[RECORDING_QP]; n++) {
+        const struct recording_object *qp =
+            recording_object(rank, RECORDING_QP, n);
+        if ((qp->send_cq == cq || qp->recv_cq == cq) &&
+            (qp->to_stranger || (qp->datagrams && sim.rank_count == 1)))
+            return true;
+    }
+    return false;
+}
+
+static bool needs_its_peer(struct recording_rank *rank)
+{
+    const struct scn_call *call = rank->call;
+    struct scn_piece cq = call->verb == VF_VERB_get_cq_event
+                              ? scn_value(call->details, "cq")
+                              : scn_value(call->arguments, "cq");
+    return (call->verb == VF_VERB_get_cq_event ||
+            call->verb == VF_VERB_poll_cq) &&
+           serves_a_stranger(rank, scn_number(cq, 0));
+}
+
+/* The rest needs who was not recorded. */
+static void stop_short(const struct recording_rank *rank)
+{
+    int all = 0;
+    for (int i = 0; i < play.count; i++)
+        all += play.calls[i].rank == rank->number;
+    play.over = true;
+    snprintf(sim.result->partial, sizeof sim.result->partial,
+             "rank %d up to call %d of %d as recorded; the rest needs the "
+             "recording of its peer: verbfault record --join",
+             rank->number, rank->nth - 1, all);
+    sim_changed();
+}
+
 static void part_waiting(struct recording_rank *rank)
 {
     struct scn_piece answer = rank->call->answer;
     char instead[SHOWN];
+    if (needs_its_peer(rank)) {
+        stop_short(rank);
+        return;
+    }
     vf_machine_unexpected(sim.world, rank->number, instead, sizeof instead);
     part(rank, "recorded = %.*s, on the mock it never comes%s%s",
          (int)(answer.length < SHOWN ? answer.length : SHOWN), answer.text,

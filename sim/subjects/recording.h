@@ -15,6 +15,12 @@
  * "parted in VERB", and its message says which call of which rank it was and
  * what each of the two said. So it is when a completion never comes.
  *
+ * A recording may be of some of the ranks only: of one of two machines, say. It
+ * is replayed up to the first thing that only a peer who was not recorded could
+ * have caused: a completion or an event of a queue that a queue pair towards a
+ * stranger ("dest=?") completes to. That is no parting; sim_result.partial says
+ * how far it went, and the outcome is what was found till then.
+ *
  * A call whose answer is "(planned)" gets it from the plan. What a rank still
  * holds when its calls are over is no leak: nobody knows how its program ended.
  * It is taken for dead only when the others cannot go on without that.
@@ -48,6 +54,10 @@ struct recording_object {
     uint32_t remote; /* a region's rkey */
     char *memory;    /* a region's */
     char *whole;     /* ... as it was allocated */
+    /* Of a queue pair: its completion queues, and does it lead to somebody who
+     * was not recorded? */
+    int64_t send_cq, recv_cq;
+    bool datagrams, to_stranger;
 };
 
 struct recording_rank {
@@ -77,6 +87,10 @@ struct recording_object *recording_object(struct recording_rank *rank,
 int64_t recording_number(struct scn_piece value, int n);
 /* Makes the call. false: there is no way to make it again. */
 bool recording_issue(struct recording_rank *rank, const struct scn_call *call);
+/* A device of whoever was not recorded, to which that one of the rank leads.
+ * false: there is no room for one. */
+bool recording_stranger(int rank, int device, int *machine, int *there);
+void recording_forget_stranger(void);
 /* Frees what the rank's objects were made of. */
 void recording_forget_objects(struct recording_rank *rank);
 

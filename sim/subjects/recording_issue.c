@@ -482,8 +482,12 @@ static void create_qp(struct recording_rank *rank, const struct scn_call *call)
     object = qp ? add(rank, RECORDING_QP, qp,
                       device_of(rank, RECORDING_PD, number(call, "pd")))
                 : NULL;
-    if (object)
-        object->number = qp->qp_num;
+    if (!object)
+        return;
+    object->number = qp->qp_num;
+    object->send_cq = scn_number(scn_value(words, "send_cq"), 0);
+    object->recv_cq = scn_number(scn_value(words, "recv_cq"), 0);
+    object->datagrams = attr.qp_type == IBV_QPT_UD;
 }
 
 /* RANK:QP; its number, and where it is. */
@@ -501,6 +505,21 @@ static uint32_t destination(const struct scn_call *call, struct scn_piece value,
     *rank = (int)parts[0];
     *device = qp->device;
     return qp->number;
+}
+
+static bool is_stranger(struct scn_piece place)
+{
+    return place.length > 0 && place.text[0] == '?';
+}
+
+/* Where the queue pair of the call leads from now on. */
+static void note_stranger(struct recording_rank *rank,
+                          const struct scn_call *call, struct scn_piece dest)
+{
+    struct recording_object *qp =
+        recording_object(rank, RECORDING_QP, number(call, "qp"));
+    if (qp && dest.length > 0)
+        qp->to_stranger = is_stranger(dest);
 }
 
 static void fill_address(struct ibv_ah_attr *attr, struct scn_piece words,
@@ -558,6 +577,11 @@ static void modify_qp(struct recording_rank *rank, const struct scn_call *call)
     attr.max_dest_rd_atomic = (uint8_t)detail(call, "dest_rd");
     attr.dest_qp_num =
         destination(call, scn_value(words, "dest"), &peer, &device);
+    note_stranger(rank, call, scn_value(words, "dest"));
+    if (is_stranger(scn_value(words, "dest")))
+        recording_stranger(rank->number,
+                           device_of(rank, RECORDING_QP, number(call, "qp")),
+                           &peer, &device);
     if (mask & IBV_QP_AV)
         fill_address(&attr.ah_attr, words, peer, device);
     ibv_modify_qp(handle(rank, RECORDING_QP, call, "qp"),
@@ -571,9 +595,16 @@ static void create_ah(struct recording_rank *rank, const struct scn_call *call)
     struct ibv_ah_attr attr;
     void *ah;
     memset(&attr, 0, sizeof attr);
-    if (split(scn_value(words, "to"), to) != 2)
-        to[0] = -1;
-    fill_address(&attr, words, (int)to[0], (int)to[1]);
+    int machine = -1, device = 0;
+    if (split(scn_value(words, "to"), to) == 2) {
+        machine = (int)to[0];
+        device = (int)to[1];
+    } else if (is_stranger(scn_value(words, "to"))) {
+        recording_stranger(rank->number,
+                           device_of(rank, RECORDING_PD, number(call, "pd")),
+                           &machine, &device);
+    }
+    fill_address(&attr, words, machine, device);
     ah = ibv_create_ah(handle(rank, RECORDING_PD, call, "pd"), &attr);
     if (ah)
         add(rank, RECORDING_AH, ah, 0);
@@ -745,6 +776,7 @@ static bool take_send_word(struct recording_rank *rank,
         wr->wr.ud.ah = named(rank, RECORDING_AH, value);
     } else if (scn_is_key(word, "dest", &value)) {
         wr->wr.ud.remote_qpn = destination(call, value, &peer, &device);
+        note_stranger(rank, call, value);
     } else if (scn_is_key(word, "qkey", &value)) {
         wr->wr.ud.remote_qkey = (uint32_t)scn_number(value, 0);
     } else {
