@@ -26,6 +26,7 @@ static const char help[] =
     "usage: verbfault record -o FILE [-n RANKS] [--device | --profile P |\n"
     "                        --scenario FILE] [--keep-names] [OPTIONS] --\n"
     "                        COMMAND...\n"
+    "       verbfault record --join -o FILE RECORDING RECORDING...\n"
     "\n"
     "Runs COMMAND as verbfault run does and writes a scenario: the devices, "
     "and\n"
@@ -40,6 +41,10 @@ static const char help[] =
     "path nor arguments; names of devices, GUIDs, GIDs and addresses are\n"
     "replaced. Processes may be killed, or crash: what they called before is\n"
     "there.\n"
+    "\n"
+    "With --join: recordings that were made on several machines at the same\n"
+    "time, each of its own ranks, become one, which replays as a whole. The\n"
+    "ranks are those of the files in their order.\n"
     "\n"
     "  -o FILE           what is written\n"
     "  -n RANKS          how many processes, 1 to 8 (default as verbfault "
@@ -57,11 +62,21 @@ static const char help[] =
     "  --keep-going, --grace SECONDS, --timeout SECONDS\n"
     "                    as verbfault run has them\n"
     "\n"
-    "Exit 0: recorded, every rank exited with 0, and the replay is the same;\n"
-    "1: recorded, and one of that is not so; 2: usage, nothing was recorded;\n"
+    "Exit 0: recorded, every rank exited with 0, and the replay is the same\n"
+    "(of one side: as far as it goes without the other); 1: recorded or\n"
+    "joined, and one of that is not so; 2: usage, nothing was recorded;\n"
     "3: the machine lacks something.\n";
 
-enum { PROFILE = 256, DEVICE, SCENARIO, NAMES, KEEP, GRACE, TIMEOUT };
+enum { PROFILE = 256, DEVICE, SCENARIO, NAMES, KEEP, GRACE, TIMEOUT, JOIN };
+
+/* What stands on the command line, beyond what a run takes. */
+struct asked {
+    const char *file;
+    bool join;
+    char **recordings; /* that are joined */
+    int count;
+    bool runs; /* an option says how to run */
+};
 
 static int take_seconds(int64_t *milliseconds, const char *text)
 {
@@ -84,12 +99,16 @@ static int take_ranks(struct run_options *run, const char *text)
     return CLI_FINE;
 }
 
-static int take(struct run_options *run, const char **file, int option,
+static int take(struct run_options *run, struct asked *asked, int option,
                 char **argv)
 {
+    asked->runs = asked->runs || (option != 'o' && option != JOIN);
     switch (option) {
     case 'o':
-        *file = optarg;
+        asked->file = optarg;
+        return CLI_FINE;
+    case JOIN:
+        asked->join = true;
         return CLI_FINE;
     case 'n':
         return take_ranks(run, optarg);
@@ -146,8 +165,19 @@ static void choose_devices(struct run_options *run)
                         "recorded on the mock, profile ideal\n");
 }
 
+static int check_join(struct asked *asked, int count, char **files)
+{
+    asked->recordings = files;
+    asked->count = count;
+    if (asked->runs)
+        return cli_usage("record", "--join takes -o FILE and recordings only");
+    if (count < 2)
+        return cli_usage("record", "--join takes at least two recordings");
+    return cli_file_check("verbfault record", asked->file);
+}
+
 /* CLI_FINE; -1 after --help; else another code after one line. */
-static int parse(struct run_options *run, const char **file, int argc,
+static int parse(struct run_options *run, struct asked *asked, int argc,
                  char **argv)
 {
     static const struct option options[] = {
@@ -155,6 +185,7 @@ static int parse(struct run_options *run, const char **file, int argc,
         {"profile", required_argument, NULL, PROFILE},
         {"device", no_argument, NULL, DEVICE},
         {"scenario", required_argument, NULL, SCENARIO},
+        {"join", no_argument, NULL, JOIN},
         {"keep-names", no_argument, NULL, NAMES},
         {"keep-going", no_argument, NULL, KEEP},
         {"grace", required_argument, NULL, GRACE},
@@ -168,16 +199,18 @@ static int parse(struct run_options *run, const char **file, int argc,
             fputs(help, stdout);
             return -1;
         }
-        code = take(run, file, option, argv);
+        code = take(run, asked, option, argv);
         if (code != CLI_FINE)
             return code;
     }
     run->command = argv + optind;
-    if (!*file)
+    if (!asked->file)
         return cli_usage("record", "-o FILE is missing");
+    if (asked->join)
+        return check_join(asked, argc - optind, argv + optind);
     if (optind == argc)
         return cli_usage("record", "a command is missing");
-    if (cli_file_check("verbfault record", *file) != CLI_FINE)
+    if (cli_file_check("verbfault record", asked->file) != CLI_FINE)
         return CLI_ENVIRONMENT;
     choose_devices(run);
     return CLI_FINE;
@@ -307,15 +340,21 @@ static int tell_replay(const char *text, const struct sim_result *result)
 static int make_scenario(struct recording *recording, const char *part,
                          const char *file)
 {
-    static struct sim_result result;
-    char *text = NULL;
     int code = record_read(recording, part, recording->setup->ranks,
                            recording->options->keep_names);
     if (code == CLI_FINE && recording->count == 0) {
         fprintf(stderr, "verbfault record: no verbs call was made\n");
         code = CLI_USAGE;
     }
-    if (code == CLI_FINE && !mend(recording, &text, &result)) {
+    return code == CLI_FINE ? record_finish(recording, file) : code;
+}
+
+int record_finish(struct recording *recording, const char *file)
+{
+    static struct sim_result result;
+    char *text = NULL;
+    int code = CLI_FINE;
+    if (!mend(recording, &text, &result)) {
         fprintf(stderr, "verbfault record: it cannot be replayed\n");
         code = CLI_FINDINGS;
     }
@@ -348,10 +387,14 @@ int cli_record(int argc, char **argv)
     struct run_options options = {
         .grace = 10000, .timeout = -1, .record = true};
     const struct vf_profile *profile;
-    const char *file = NULL;
-    int code = parse(&options, &file, argc, argv);
+    struct asked asked = {.file = NULL};
+    const char *file;
+    int code = parse(&options, &asked, argc, argv);
     if (code != CLI_FINE)
         return code < 0 ? CLI_FINE : code;
+    if (asked.join)
+        return record_join(asked.file, asked.count, asked.recordings);
+    file = asked.file;
     snprintf(part, sizeof part, "%s.part",
              strcmp(file, "-") == 0 ? "recording" : file);
     options.trace = part;

@@ -49,6 +49,8 @@ struct recording {
     struct symbols *symbols;
     struct run_setup *setup;
     const struct run_options *options;
+    const char *head; /* of a joined one, in place of the last two: all that
+                         stands before the calls */
 };
 
 /* record_read.c: the calls in FILE.part. CLI_FINE, or another code after one
@@ -56,6 +58,12 @@ struct recording {
 int record_read(struct recording *recording, const char *path, int ranks,
                 bool keep_names);
 void record_free(struct recording *recording);
+
+/* record.c: replays what was recorded until it is the same or no plan mends it,
+ * writes it and says so. Answers the exit code. */
+int record_finish(struct recording *recording, const char *file);
+/* record_join.c: `verbfault record --join`: files become one. */
+int record_join(const char *output, int count, char **paths);
 
 /* record_write.c: the scenario as text, malloc'ed; NULL: memory is out. */
 char *record_text(const struct recording *recording);

@@ -298,18 +298,26 @@ static void put_expectation(const struct recording *recording,
             level == 2 ? "crash" : "violation", worst);
 }
 
+static void put_head(const struct recording *recording, struct text *text)
+{
+    put(text, "# %d call%s, recorded on %s by verbfault record\n",
+        recording->count, cli_s((unsigned long)recording->count),
+        recording->options->device ? "a device" : "the mock");
+    put(text, "profile %s\n", profile_name(recording));
+    put(text, "ranks %d mesh\n", recording->ranks);
+    for (int rank = 0; rank < recording->ranks; rank++)
+        put_devices(recording, rank, text);
+    put_cables(recording, text);
+    put_faults(recording, text);
+}
+
 char *record_text(const struct recording *recording)
 {
     struct text text = {NULL, 0, 0, false};
-    put(&text, "# %d call%s, recorded on %s by verbfault record\n",
-        recording->count, cli_s((unsigned long)recording->count),
-        recording->options->device ? "a device" : "the mock");
-    put(&text, "profile %s\n", profile_name(recording));
-    put(&text, "ranks %d mesh\n", recording->ranks);
-    for (int rank = 0; rank < recording->ranks; rank++)
-        put_devices(recording, rank, &text);
-    put_cables(recording, &text);
-    put_faults(recording, &text);
+    if (recording->head)
+        put(&text, "%s", recording->head);
+    else
+        put_head(recording, &text);
     for (int i = 0; i < recording->count; i++)
         put(&text, "call %d %s\n", recording->calls[i].rank,
             recording->calls[i].line);

@@ -385,6 +385,14 @@ static void wake_the_next(void)
             sim.ranks[i].state = SIM_RUNNABLE;
 }
 
+/* Something came of it: whoever waits has not waited in vain so far. */
+static void be_patient_again(void)
+{
+    for (int i = 0; i < sim.rank_count; i++)
+        if (recording_ranks[i].waits)
+            recording_ranks[i].since = sim.now;
+}
+
 /* Inside of a call that waits for what others do. */
 static void empty(struct sim_rank *sim_rank)
 {
@@ -401,7 +409,7 @@ static void empty(struct sim_rank *sim_rank)
     if (sim.now < rank->since + PATIENCE && !play.over)
         return;
     if (!play.over && (bury_the_done() || give_events())) {
-        rank->since = sim.now;
+        be_patient_again();
         return;
     }
     if (!play.over)
