@@ -130,6 +130,33 @@ static void put_remote(struct work *work, struct scn_piece word,
     put_nobody(work, "remote", word);
 }
 
+/* The index of the address in the table of whom the path leads to. */
+static void put_gid(struct work *work, struct scn_piece word, int64_t made)
+{
+    const struct join *join = work->join;
+    const struct join_handle *handle =
+        join_handle(join, work->call->rank, made);
+    int64_t mark = scn_number(scn_value(work->call->details, "mark"), -1);
+    int rank = handle ? handle->to_rank : -1;
+    int device = handle ? handle->to_device : -1;
+    if (work->pair && work->pair->peer_rank >= 0) {
+        const struct join_pair *peer =
+            join_pair(join, work->pair->peer_rank, work->pair->peer_id);
+        rank = work->pair->peer_rank;
+        device = peer ? peer->device : -1;
+    }
+    for (int i = 0; i < join->mark_count && mark >= 0; i++) {
+        const struct join_mark *own = &join->marks[i];
+        if (own->rank != rank || own->device != device || own->index < 0 ||
+            own->mark != mark)
+            continue;
+        next(work);
+        text_add(work->text, "gid=%lld", (long long)own->index);
+        return;
+    }
+    put_word(work, word);
+}
+
 static void put_detail(struct work *work, struct scn_piece word, int64_t made)
 {
     struct scn_piece value;
@@ -145,6 +172,8 @@ static void put_detail(struct work *work, struct scn_piece word, int64_t made)
         put_place(work, word, value, made);
     else if (scn_is_key(word, "remote", &value))
         put_remote(work, word, value);
+    else if (scn_is_key(word, "gid", &value) && value.text[0] == '?')
+        put_gid(work, word, made);
     else
         put_word(work, word);
 }

@@ -209,20 +209,32 @@ done
 
 # ---- one side ----------------------------------------------------------------
 
-# Two machines, each recording its own: a recorder inside of each rank, over the
+# Machines that record their own: a recorder inside of each rank, over the
 # mock's library, as it would be over each machine's own. one_side NAME PROFILE
-# CODE COMMAND: makes NAME0.scn and NAME1.scn
+# RANKS CODE OPTIONS COMMAND: makes NAME0.scn, NAME1.scn, ...
 one_side() {
-    side=$1 of=$2 ends=$3 command=$4
+    side=$1 of=$2 sides=$3 ends=$4 more=$5 command=$6
     exits "$side, each side" "$ends" env VERBFAULT="$verbfault" SIDE="$side" \
-        OF="$of" COMMAND="$command" \
+        OF="$of" COMMAND="$command" MORE="$more" \
         VERBFAULT_REAL_LIBRARY="$libraries/dropin/libibverbs.so.1" \
-        "$verbfault" run -n 2 --profile "$of" -- sh -c \
-        '"$VERBFAULT" record --device --profile "$OF" \
+        "$verbfault" run -n "$sides" --profile "$of" -- sh -c \
+        '"$VERBFAULT" record --device --profile "$OF" $MORE \
             -o "$SIDE$VERBFAULT_RANK.scn" -- $COMMAND'
 }
+# joins NAME CODE FILE...: replays, with nothing of the numbers left
+joins() {
+    joined=$1 status=$2
+    shift 2
+    exits "$joined, joined" "$status" "$verbfault" record --join \
+        -o "$joined.scn" "$@"
+    exits "$joined, joined, replays" 0 "$verbfault" replay "$joined.scn"
+    want "$joined, joined, replays" 'as expected'
+    never "$joined, joined: strangers" '=\?' "$joined.scn"
+    never "$joined, joined: numbers" ' (num|key|mark)=' "$joined.scn"
+    same_trace "$joined, joined" "$joined.scn"
+}
 for profile in rxe thunderbolt; do
-    one_side $profile $profile 0 "$bench -m 64 all_sum barrier"
+    one_side $profile $profile 2 0 '' "$bench -m 64 all_sum barrier"
     for rank in 0 1; do
         never "$profile, one side: nobody's own" 'dest=[0-9]' $profile$rank.scn
         want "$profile, one side: the peer" 'dest=\?:[0-9]' $profile$rank.scn
@@ -234,7 +246,65 @@ for profile in rxe thunderbolt; do
         want "$profile, how far" \
             'rank 0 up to call [0-9]+ of [0-9]+ as recorded; the rest needs'
     done
+    joins $profile 0 ${profile}0.scn ${profile}1.scn
 done
+one_side mesh thunderbolt 3 0 '' "$bench -m 64 barrier"
+joins mesh 0 mesh0.scn mesh1.scn mesh2.scn
+want 'wires are found' '^cable 0:dev1 2:dev0$' mesh.scn
+# In the wrong order it is the same run with other numbers.
+joins turned 0 mesh2.scn mesh0.scn mesh1.scn
+exits 'two of three' 0 "$verbfault" record --join -o two.scn mesh0.scn mesh1.scn
+want 'two of three' 'note: [0-9]+ ways lead to somebody who is in none'
+exits 'two of three replay' 0 "$verbfault" replay two.scn
+want 'two of three replay' 'in part'
+joins 'and the third' 0 two.scn mesh2.scn
+# What crashes before any message needs one file only.
+printf 'fault 0 reg_mr 1 null ENOMEM\n' >fault.scn
+one_side alone thunderbolt 2 1 '--scenario fault.scn' "$programs/run_careless"
+for rank in 0 1; do
+    want 'a crash of one side' \
+        '^expect recording crash "null-mr in dereg_mr"' alone$rank.scn
+    exits 'a crash of one side replays' 0 "$verbfault" replay alone$rank.scn
+    want 'a crash of one side replays' 'crash +as expected +null-mr in dereg_mr'
+done
+joins 'both crash' 0 alone0.scn alone1.scn
+# What crashes behind the first message needs both: that is told.
+sed '$d' rxe0.scn >late.scn
+echo 'call 0 dereg_mr(mr=NULL) = ? (null-mr)
+expect recording crash "null-mr in dereg_mr"' >>late.scn
+exits 'a late crash' 1 "$verbfault" replay late.scn
+want 'a late crash' 'UNEXPECTED'
+want 'a late crash, how far' 'the rest needs the recording of its peer'
+exits 'a late crash, joined' 0 "$verbfault" record --join -o crash.scn \
+    late.scn rxe1.scn
+exits 'a late crash, joined, replays' 0 "$verbfault" replay crash.scn
+want 'a late crash, joined, replays' 'crash +as expected +null-mr in dereg_mr'
+
+exits 'one file' 2 "$verbfault" record --join -o a.scn rxe0.scn
+want 'one file' 'at least two recordings'
+exits 'a command to join' 2 "$verbfault" record --join -o a.scn -n 2 rxe0.scn \
+    rxe1.scn
+exits 'not of one run' 2 "$verbfault" record --join -o a.scn rxe0.scn \
+    cjaccl.scn
+want 'not of one run' 'profile|no queue pair of rxe0.scn leads to'
+exits 'the same side twice' 2 "$verbfault" record --join -o a.scn rxe0.scn \
+    rxe0.scn
+want 'the same side twice' 'no queue pair of rxe0.scn leads to'
+exits 'two profiles' 2 "$verbfault" record --join -o a.scn rxe0.scn \
+    thunderbolt1.scn
+want 'two profiles' 'rxe0.scn has the profile rxe, thunderbolt1.scn has'
+exits 'no recording' 2 "$verbfault" record --join -o a.scn rxe0.scn fault.scn
+want 'no recording' 'fault.scn: no recording'
+# Devices number alike: without the marks two ways are as good.
+sed 's/ mark=[0-9]*//; s/num=25[0-9]/num=256/; s/dest=?:25[0-9]/dest=?:256/' \
+    mesh1.scn >alike1.scn
+for rank in 0 2; do
+    sed 's/ mark=[0-9]*//; s/num=25[0-9]/num=256/; s/dest=?:25[0-9]/dest=?:256/' \
+        mesh$rank.scn >alike$rank.scn
+done
+exits undecided 2 "$verbfault" record --join -o a.scn alike0.scn alike1.scn \
+    alike2.scn
+want undecided 'alike0.scn: queue pair 1 leads to one of number 256.*told which'
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
