@@ -339,6 +339,27 @@ static void what_only_a_peer_could_cause_ends_a_replay(void **state)
     assert_string_equal(result.partial, "");
 }
 
+/* As ibv_create_ah_from_wc() makes it, which sees whom it answers in what came.
+ */
+static void the_search_for_an_address_is_made_again(void **state)
+{
+    static const char *const profiles[] = {"ideal", "rxe", "thunderbolt"};
+    static char one[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        snprintf(one, sizeof one,
+                 "profile %s\nranks 1 mesh\ndevice 0 dev0\n" OPENED
+                 "call 0 query_gid(context=1, port=1, index=0) = 1 ; find\n"
+                 "call 0 query_gid(context=1, port=1, index=0) = -1 ENOENT ; "
+                 "find\n",
+                 profiles[i]);
+        replays_to(one, SCN_READY, "");
+    }
+    replays_to(HEAD OPENED
+               "call 0 query_gid(context=1, port=1, index=0) = 7 ; find\n",
+               SCN_ERROR, "parted in query_gid");
+}
+
 static void subjects_keep_to_their_scenarios(void **state)
 {
     struct sim_options options = {.subject = sim_subject_by_name("recording")};
@@ -384,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_stranger_is_not_taken_for_oneself),
         cmocka_unit_test(numbers_are_kept_for_joining),
         cmocka_unit_test(what_only_a_peer_could_cause_ends_a_replay),
+        cmocka_unit_test(the_search_for_an_address_is_made_again),
         cmocka_unit_test(a_recording_is_compared_call_by_call),
         cmocka_unit_test(a_finding_is_the_same_again),
         cmocka_unit_test(what_never_comes_is_a_parting),

@@ -156,14 +156,39 @@ static void open_device(struct recording_rank *rank,
         add(rank, RECORDING_CONTEXT, context, (int)number(call, "device") - 1);
 }
 
-static bool query_gid(struct ibv_context *context, const struct scn_call *call)
+/* The search for an address: for the one that was found, or for one that there
+ * is not. It is made on the way from what arrived to where the answer goes. */
+static void find_gid(struct recording_rank *rank, struct ibv_context *context,
+                     const struct scn_call *call)
+{
+    uint8_t port = (uint8_t)number(call, "port");
+    struct ibv_wc wc = {.wc_flags = IBV_WC_GRH};
+    struct scn_piece words = call->answer;
+    int64_t index = scn_number(scn_next_word(&words), -1);
+    struct ibv_ah_attr attr;
+    struct ibv_grh grh;
+    memset(&grh, 0xee, sizeof grh);
+    memset(&grh.version_tclass_flow, 0, sizeof grh.version_tclass_flow);
+    *(uint8_t *)&grh.version_tclass_flow = 6 << 4;
+    if (index >= 0)
+        vf_device_gid(
+            sim.world, rank->number,
+            device_of(rank, RECORDING_CONTEXT, number(call, "context")), port,
+            (int)index, &grh.dgid);
+    ibv_init_ah_from_wc(context, port, &wc, &grh, &attr);
+}
+
+static bool query_gid(struct recording_rank *rank, struct ibv_context *context,
+                      const struct scn_call *call)
 {
     uint8_t port = (uint8_t)number(call, "port");
     int64_t index = number(call, "index");
     struct ibv_gid_entry entry, *entries;
     union ibv_gid gid;
-    if (scn_has_word(call->details, "find"))
-        return false;
+    if (scn_has_word(call->details, "find")) {
+        find_gid(rank, context, call);
+        return true;
+    }
     if (scn_has_word(call->details, "table")) {
         entries = calloc((size_t)(index > 0 && index < 4096 ? index : 1),
                          sizeof *entries);
@@ -217,7 +242,7 @@ static bool device_call(struct recording_rank *rank,
         ibv_query_port(context, (uint8_t)number(call, "port"), &port_attr);
         return true;
     case VF_VERB_query_gid:
-        return query_gid(context, call);
+        return query_gid(rank, context, call);
     case VF_VERB_query_pkey:
         ibv_query_pkey(context, (uint8_t)number(call, "port"),
                        (int)number(call, "index"), &pkey);
