@@ -45,6 +45,8 @@ static void put_head(const struct explain *explain, struct text *text)
     text_put(text, "</h1>\n<p class=\"m\">");
     text_html(text, explain->name);
     text_add(text, " on %s</p>\n", explain->subject->name);
+    if (explain->result.partial[0])
+        text_add(text, "<p>%s</p>\n", explain->result.partial);
 }
 
 static void put_plan(const struct explain *explain, struct text *text)

@@ -246,6 +246,8 @@ static void put_ends(const struct drawing *drawing)
         put_words(drawing, 6, 2, text.at);
         free(text.at);
     }
+    if (explain->result.partial[0])
+        put_words(drawing, 2, 4, explain->result.partial);
     if (explain->result.broken[0])
         text_add(drawing->text, "  broken promise: %s\n",
                  explain->result.broken);

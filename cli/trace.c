@@ -100,6 +100,8 @@ int cli_trace(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", file.path, error.message);
     if (status == 0) {
         print_ranks(&result);
+        if (result.partial[0])
+            fprintf(stderr, "%s\n", result.partial);
         print_unstruck(&file, &result);
     }
     cli_unload(&file);
