@@ -42,6 +42,11 @@ struct cli_file {
 /* CLI_FINE, or CLI_USAGE after one line on standard error. */
 int cli_load(struct cli_file *file, const char *path);
 void cli_unload(struct cli_file *file);
+/* A scenario with faults and without a `run` is for verbfault run: there is
+ * nothing in it that a model could do. CLI_FINE, or CLI_USAGE after a line. */
+int cli_check_runs(const struct cli_file *file);
+/* cli_load() of one that is to be run. */
+int cli_load_runs(struct cli_file *file, const char *path);
 
 /* Sets *subject; else, after one line on standard error, answers CLI_USAGE
  * (there is none of that name) or CLI_ENVIRONMENT (this build has it not). */

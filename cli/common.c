@@ -90,6 +90,34 @@ int cli_load(struct cli_file *file, const char *path)
     return CLI_USAGE;
 }
 
+int cli_check_runs(const struct cli_file *file)
+{
+    bool runs = false, faults = false;
+    for (int i = 0; i < file->scenario.count; i++) {
+        enum scn_kind kind = file->scenario.statements[i].kind;
+        runs = runs || kind == SCN_RUN || kind == SCN_CALL;
+        faults = faults || kind == SCN_FAULT;
+    }
+    if (runs || !faults)
+        return CLI_FINE;
+    fprintf(stderr,
+            "%s: its faults are for a program of yours: verbfault run "
+            "--scenario %s -- COMMAND (a model needs a \"run\" in it)\n",
+            file->path, file->path);
+    return CLI_USAGE;
+}
+
+int cli_load_runs(struct cli_file *file, const char *path)
+{
+    int code = cli_load(file, path);
+    if (code != CLI_FINE)
+        return code;
+    code = cli_check_runs(file);
+    if (code != CLI_FINE)
+        cli_unload(file);
+    return code;
+}
+
 void cli_unload(struct cli_file *file)
 {
     free(file->text);

@@ -109,7 +109,7 @@ static int explain_file(const struct options *options, const char *path)
 {
     static struct cli_file file;
     static struct explain explain;
-    int code = cli_load(&file, path);
+    int code = cli_load_runs(&file, path);
     if (code != CLI_FINE)
         return code;
     explain.name = file.path;

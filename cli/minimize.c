@@ -131,7 +131,7 @@ static int minimize_file(struct target *target, const char *path,
     long trials;
     int code = cli_file_check("verbfault minimize", output);
     if (code == CLI_FINE)
-        code = cli_load(&file, path);
+        code = cli_load_runs(&file, path);
     if (code != CLI_FINE)
         return code;
     code = aim(target, &file, title);

@@ -301,7 +301,7 @@ static int replay_file(struct replay *replay, const char *path)
 {
     static struct cli_file file;
     const struct sim_subject *own;
-    int code = cli_load(&file, path);
+    int code = cli_load_runs(&file, path);
     if (code != CLI_FINE)
         return code;
     own = replay->by_default && !replay->on_device
@@ -342,7 +342,7 @@ static int check_files(int count, char **paths)
             return cli_usage("replay", "standard input is read once");
         if (is_read_once(paths[i]))
             continue;
-        code = cli_load(&file, paths[i]);
+        code = cli_load_runs(&file, paths[i]);
         if (code == CLI_FINE)
             cli_unload(&file);
     }

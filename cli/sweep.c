@@ -382,7 +382,7 @@ static int add_file(struct sweep_campaign *campaign, const char *path,
                     const struct options *options)
 {
     static struct cli_file file;
-    int code = cli_load(&file, path);
+    int code = cli_load_runs(&file, path);
     size_t length;
     char *text;
     if (code != CLI_FINE)

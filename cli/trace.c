@@ -89,7 +89,7 @@ int cli_trace(int argc, char **argv)
     }
     if (argc - optind != 1)
         return cli_usage("trace", "takes one file");
-    if (cli_load(&file, argv[optind]) != CLI_FINE)
+    if (cli_load_runs(&file, argv[optind]) != CLI_FINE)
         return CLI_USAGE;
     if (!run.subject)
         run.subject = sim_subject_for(&file.scenario);

@@ -295,6 +295,14 @@ if [ "$(id -u)" != 0 ]; then
         explain --html place/new clean.scn
     chmod 700 place
 fi
+# Faults without a run are for programs: no model runs in silence.
+printf 'profile ideal\nfault 0 reg_mr 1 null ENOMEM\n' >own.scn
+for subcommand in replay trace explain minimize sweep; do
+    expect "$subcommand of a program's faults" 2 \
+        '^own.scn: .* verbfault run --scenario own.scn -- COMMAND' \
+        "$verbfault" $subcommand own.scn
+done
+expect 'beside another' 2 '^own.scn: ' "$verbfault" replay clean.scn own.scn
 expect 'nothing to run is said' 0 'nothing runs' "$verbfault" replay empty.scn
 
 # Ctrl-C, in the middle of a scenario that takes long. Only the replay hears of
