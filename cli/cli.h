@@ -26,6 +26,7 @@ int cli_explain(int argc, char **argv);
 int cli_fmt(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_minimize(int argc, char **argv);
+int cli_minimize_program(int argc, char **argv); /* behind a -- */
 int cli_record(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_run(int argc, char **argv);

@@ -18,6 +18,7 @@
 
 static const char help[] =
     "usage: verbfault minimize [--subject S] [--title T] [-o FILE] FILE\n"
+    "       verbfault minimize --scenario FILE [OPTIONS] -- COMMAND...\n"
     "\n"
     "Prints the smallest scenario that ends with the same outcome and title:\n"
     "without any one of its statements, or with any value made simpler, it\n"
@@ -29,6 +30,16 @@ static const char help[] =
     "  --subject S   whose run (default legacy-2026-08-22)\n"
     "  --title T     keep this title instead of the one the file gives\n"
     "  -o FILE       write there instead of to standard output\n"
+    "\n"
+    "With a command: the faults of the scenario, of which none can be left out "
+    "or\n"
+    "made simpler. Each trial is a verbfault run of the command; what is no "
+    "fault\n"
+    "stays.\n"
+    "\n"
+    "  -n RANKS      how many (default: the scenario's)\n"
+    "  --timeout S, --grace S, --leaks, --device\n"
+    "                as verbfault sweep has them (defaults 10 and 2)\n"
     "\n"
     "Ctrl-C prints the smallest one found so far. Exit 0: minimized; 1: it "
     "was\n"
@@ -158,6 +169,14 @@ static int minimize_file(struct target *target, const char *path,
     return code;
 }
 
+static bool has_command(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return true;
+    return false;
+}
+
 int cli_minimize(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -169,6 +188,8 @@ int cli_minimize(int argc, char **argv)
     struct target target = {.tty = isatty(2) != 0};
     const char *title = NULL, *output = NULL;
     int option, code = CLI_FINE;
+    if (has_command(argc, argv))
+        return cli_minimize_program(argc, argv);
     target.subject = sim_subject_by_name("legacy-2026-08-22");
     opterr = 0;
     while ((option = getopt_long(argc, argv, "hs:t:o:", options, NULL)) != -1) {

@@ -468,30 +468,6 @@ static int check_outputs(const struct sweep_programs *programs)
                : code;
 }
 
-static int open_scratch(struct sweep_programs *programs)
-{
-    const char *base = getenv("TMPDIR");
-    snprintf(programs->trial.scratch, sizeof programs->trial.scratch,
-             "%s/verbfault-sweep-XXXXXX", base && *base ? base : "/tmp");
-    if (mkdtemp(programs->trial.scratch) &&
-        run_os_executable(programs->trial.self))
-        return CLI_FINE;
-    fprintf(stderr, "verbfault sweep: %s: %s\n", programs->trial.scratch,
-            strerror(errno));
-    return CLI_ENVIRONMENT;
-}
-
-static void close_scratch(const struct sweep_programs *programs)
-{
-    static const char *const names[] = {"run.scn", "log", "trace"};
-    char path[TRIAL_PATH_MAX + 16];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", programs->trial.scratch, names[i]);
-        unlink(path);
-    }
-    rmdir(programs->trial.scratch);
-}
-
 static void name_command(struct sweep_programs *programs)
 {
     size_t length = 0;
@@ -542,14 +518,14 @@ int cli_sweep_programs(int argc, char **argv)
     if (code == CLI_FINE)
         code = sweep_check_ranks(&programs.plan, programs.trial.ranks);
     if (code == CLI_FINE)
-        code = open_scratch(&programs);
+        code = trial_open(&programs.trial, "verbfault sweep");
     if (code != CLI_FINE)
         return code;
     scn_copy(&programs.run, &programs.base);
     name_command(&programs);
     cli_catch_interrupt();
     code = sweep_it(&programs);
-    close_scratch(&programs);
+    trial_close(&programs.trial);
     free(programs.points);
     page_forget(&programs);
     return code;

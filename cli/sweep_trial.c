@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include "cli/run.h"
 #include "cli/sweep_programs.h"
 
 #include <errno.h>
@@ -298,6 +299,28 @@ static double now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+int trial_open(struct trial_options *options, const char *who)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(options->scratch, sizeof options->scratch,
+             "%s/verbfault-sweep-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(options->scratch) && run_os_executable(options->self))
+        return CLI_FINE;
+    fprintf(stderr, "%s: %s: %s\n", who, options->scratch, strerror(errno));
+    return CLI_ENVIRONMENT;
+}
+
+void trial_close(const struct trial_options *options)
+{
+    static const char *const names[] = {"run.scn", "log", "trace"};
+    char path[TRIAL_PATH_MAX + 16];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", options->scratch, names[i]);
+        unlink(path);
+    }
+    rmdir(options->scratch);
 }
 
 static int run_it(const struct trial_options *options, char *scenario,

@@ -124,6 +124,35 @@ check 'no such command is exit 2' [ $code = 2 ]
 code=$?
 check 'a command that takes too long is told' [ $code = 2 ]
 check 'in a line' grep -q 'without any fault it takes longer' out
+# The fault that it takes, of several, and no more of it than it takes.
+cat >many.scn <<'END'
+profile ideal
+fault 0 close_device 1 errno EIO # never comes to it
+fault 0 reg_mr 1+ null EAGAIN
+fault 0 destroy_cq 2 errno EBUSY
+device * rdma0 max_mr=7
+END
+"$verbfault" minimize -n 1 --scenario many.scn -o small.scn -- "$careless" \
+    >out 2>errors
+code=$?
+check 'it is minimized' [ $code = 0 ]
+check 'to what it was' grep -q '^many.scn: crash: null-mr in dereg_mr$' errors
+printf '%s\n' 'profile ideal' 'device * rdma0 max_mr=7' \
+    'fault 0 reg_mr 1 null ENOMEM' >wanted.scn
+check 'to one fault; devices stay' cmp wanted.scn small.scn
+"$verbfault" minimize -n 1 --scenario many.scn --title 'null-pd in reg_mr' -- \
+    "$careless" >out 2>errors
+check 'another title' [ $? = 1 ]
+"$verbfault" minimize -n 1 --scenario many.scn -- true >out 2>errors
+check 'one that ends well' [ $? = 1 ]
+check 'is told' grep -q 'many.scn: the command ends well' errors
+"$verbfault" minimize -n 1 -- "$careless" >out 2>errors
+check 'without a scenario' [ $? = 2 ]
+"$verbfault" minimize --scenario many.scn -n 1 "$careless" >out 2>errors
+check 'without the --' [ $? = 2 ]
+"$verbfault" minimize -n 1 --scenario many.scn -- no/such/program >out 2>errors
+check 'no such program' [ $? = 2 ]
+
 check 'nothing is left behind' [ -z "$(ls "$TMPDIR")" ]
 
 echo "$passed passed, $failed failed"
