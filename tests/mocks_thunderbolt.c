@@ -32,6 +32,7 @@ static void transport_is_thunderbolt_and_the_port_is_one(void **state)
     assert_int_equal(attr.gid_tbl_len, 3);
     assert_int_equal(attr.link_layer, 100);
     assert_int_equal(attr.lid, 1);
+    assert_int_equal(attr.sm_lid, 1);
     assert_int_equal(ibv_query_port(a.context, 2, &attr), EINVAL);
     host_drop(&a);
 }

@@ -138,8 +138,12 @@ int mock_query_device(struct vf_object *context, struct ibv_device_attr *attr)
 /* Unicast addresses run from 1 to 0xbfff. */
 uint16_t mock_lid(const struct vf_device *device)
 {
-    if (!device->setup.profile->lids)
-        return device->setup.profile->lid;
+    const struct vf_profile *profile = device->setup.profile;
+
+    if (profile->cable_lids)
+        return (uint16_t)(device->index + 1);
+    if (!profile->lids)
+        return 0;
     return (uint16_t)(device->machine->number * VF_DEVICE_MAX + device->index +
                       1);
 }
@@ -165,6 +169,7 @@ int mock_query_port(struct vf_object *context, unsigned port,
                            : (uint32_t)profile->max_message;
     attr->pkey_tbl_len = 1;
     attr->lid = mock_lid(context->device);
+    attr->sm_lid = profile->cable_lids ? attr->lid : 0;
     attr->max_vl_num = 1;
     attr->active_width = profile->port_width;
     attr->active_speed = profile->port_speed;

@@ -331,6 +331,9 @@ struct vf_device *route(const struct vf_device *from, const union ibv_gid *gid);
 /* Likewise, by its LID. */
 struct vf_device *route_lid(const struct vf_device *from, uint16_t lid);
 /* The device at the other end of a connection; NULL: it is not reached. */
+/* By its GID, or without one by LID where the profile has LIDs. */
+struct vf_device *route_path(const struct vf_device *from,
+                             const struct ibv_ah_attr *path);
 struct vf_device *route_other_device(struct vf_world *world,
                                      const struct room_qp *qp);
 /* The queue pair at the other end of a connection, in whatever state, on that

@@ -4,6 +4,8 @@
  * TN3205 is Apple's technote "Low-latency communication with RDMA over
  * Thunderbolt"; mlx#N, hellas#N and llama#N are issues or pull requests of
  * ml-explore/mlx, hellas-ai/thunderbolt-ibverbs and ggml-org/llama.cpp.
+ * osaurus and tb4-rdma-enabler are fixtures and the README of
+ * osaurus-ai/osaurus and zhaofengli/tb4-rdma-enabler, with outputs of Macs.
  * "measured" for rxe: rdma-core 44 on Linux 6.1 in a virtual machine.
  * "inferred": nobody has published it; the value is the likeliest one.
  * An errno is meant by its POSIX word: Darwin's 102 is EOPNOTSUPP, its 60
@@ -44,9 +46,10 @@ const struct vf_profile vf_profile_thunderbolt = {
     .port_width = 2,  /* a Thunderbolt 5 link has 80 Gbit/s: with what verbs */
     .port_speed = 32, /* can say, 4 lanes of 25 Gbit/s; inferred */
     .port_cap_flags = IBV_PORT_CM_SUP, /* inferred */
-    .link_layer = 100, /* IBV_LINK_LAYER_THUNDERBOLT in Apple's verbs.h alone;
-                          two public programs for Macs name it */
-    .lid = 1,          /* a public report; that a GID is needed is inferred */
+    .link_layer = 100,  /* IBV_LINK_LAYER_THUNDERBOLT in Apple's verbs.h alone;
+                           two public programs for Macs name it */
+    .cable_lids = true, /* osaurus: ibv_devinfo has 1, 2, 3, sm_lid the same;
+                           tb4-rdma-enabler: connects without a GID */
     .firmware = "verbfault",
     .no_pkey_errno = EINVAL, /* inferred */
 
@@ -88,7 +91,6 @@ const struct vf_profile vf_profile_thunderbolt = {
     .rtr_link_local_gid_errno = ETIMEDOUT, /* mlx#3468: 60 on Darwin */
     .rtr_empty_gid_errno = EINVAL,         /* mlx#4191 */
     .rtr_stale_errno = EBUSY,              /* mlx#3467, mlx#3207: 16 */
-    .rtr_needs_global = true,              /* inferred */
 
     .port_down_pd_errno = EIO,    /* mlx#4530 says NULL; inferred */
     .null_address_errno = EINVAL, /* inferred */

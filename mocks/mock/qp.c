@@ -217,20 +217,22 @@ static int check_path(const struct vf_object *object,
                       const struct ibv_ah_attr *path)
 {
     const struct vf_profile *profile = object->device->setup.profile;
-    int err;
+    int err = 0;
 
     if (path->port_num != 1)
         return EINVAL;
-    if (!path->is_global)
-        return profile->rtr_needs_global ? EINVAL : 0;
-    err = route_check(object->device, &path->grh);
+    if (path->is_global)
+        err = route_check(object->device, &path->grh);
+    else if (profile->rtr_needs_global)
+        err = EINVAL;
+    else if (!profile->cable_lids)
+        return 0;
     if (err)
         return err;
-    if (profile->rtr_link_local_gid_errno &&
+    if (path->is_global && profile->rtr_link_local_gid_errno &&
         profile->gid_table[path->grh.sgid_index] == VF_GID_LINK_LOCAL)
         return profile->rtr_link_local_gid_errno;
-    if (profile->rtr_unroutable_errno &&
-        !route(object->device, &path->grh.dgid))
+    if (profile->rtr_unroutable_errno && !route_path(object->device, path))
         return profile->rtr_unroutable_errno;
     if (profile->rtr_stale_errno && object->device->state->kept_pds > 0)
         return profile->rtr_stale_errno;

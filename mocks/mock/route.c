@@ -167,8 +167,10 @@ struct vf_device *route_lid(const struct vf_device *from, uint16_t lid)
     const struct vf_world *world = from->machine->world;
     int machine = (lid - 1) / VF_DEVICE_MAX;
     int device = (lid - 1) % VF_DEVICE_MAX;
-    struct vf_device *to;
+    struct vf_device *to = from->peer;
 
+    if (from->setup.profile->cable_lids)
+        return to && mock_lid(to) == lid && route_reaches(from, to) ? to : NULL;
     if (lid == 0 || machine >= world->machine_count ||
         device >= world->machines[machine].device_count)
         return NULL;
@@ -177,10 +179,12 @@ struct vf_device *route_lid(const struct vf_device *from, uint16_t lid)
 }
 
 /* Without a GID, a connection goes by LID. */
-static struct vf_device *other_device(const struct vf_device *from,
-                                      const struct ibv_ah_attr *path)
+struct vf_device *route_path(const struct vf_device *from,
+                             const struct ibv_ah_attr *path)
 {
-    return path->is_global || !from->setup.profile->lids
+    const struct vf_profile *profile = from->setup.profile;
+
+    return path->is_global || !(profile->lids || profile->cable_lids)
                ? route(from, &path->grh.dgid)
                : route_lid(from, path->dlid);
 }
@@ -188,7 +192,7 @@ static struct vf_device *other_device(const struct vf_device *from,
 struct vf_device *route_other_device(struct vf_world *world,
                                      const struct room_qp *qp)
 {
-    return other_device(mock_device(world, &qp->object), &qp->attr.ah_attr);
+    return route_path(mock_device(world, &qp->object), &qp->attr.ah_attr);
 }
 
 struct room_qp *route_end_on(struct vf_world *world, const struct room_qp *qp,

@@ -66,8 +66,9 @@ struct vf_profile {
     uint8_t port_flags;      /* IBV_QPF_* */
     uint8_t link_layer;      /* IBV_LINK_LAYER_*; 0: Ethernet's */
     int no_pkey_errno;       /* query_pkey past the table or the ports */
-    bool lids;    /* ports have one, and connections without a GID go by it */
-    uint16_t lid; /* else: what all ports say; nothing goes by it */
+    bool lids; /* ports have one, and connections without a GID go by it */
+    bool cable_lids; /* they count on each machine from 1; a connection without
+                        a GID goes down the cable, to a port of that LID */
 
     /* Services. */
     bool rc, uc, ud;
