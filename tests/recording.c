@@ -274,6 +274,9 @@ static void a_finding_is_the_same_again(void **state)
                            "call 0 dealloc_pd(pd=1) = 0\n"
                            "call 0 dealloc_pd(pd=1) = ? (freed-pd)\n",
                SCN_CRASH, "freed-pd in dealloc_pd");
+    replays_to(HEAD OPENED "call 0 reg_mr(pd=NULL, len=64, access=0x1) = ? "
+                           "(null-pd) ; at=0\n",
+               SCN_CRASH, "null-pd in reg_mr");
     /* What the device's contract found and the mock's does not. */
     replays_to(HEAD OPENED "call 0 alloc_pd(context=1) = pd=1 (odd)\n",
                SCN_ERROR, "parted in alloc_pd");

@@ -66,6 +66,8 @@ struct recording_rank {
     int count[RECORDING_KINDS];
     int room[RECORDING_KINDS];
 
+    char *pending; /* memory of a region that is being made */
+
     const struct scn_call *call; /* that is being made; NULL: none */
     int at;                      /* its place among all calls */
     int nth;                     /* ... and among the rank's, from 1 */

@@ -99,6 +99,8 @@ static int device_of(struct recording_rank *rank, enum recording_kind kind,
 
 void recording_forget_objects(struct recording_rank *rank)
 {
+    free(rank->pending);
+    rank->pending = NULL;
     for (int kind = 0; kind < RECORDING_KINDS; kind++) {
         for (int n = 1; n <= rank->count[kind]; n++)
             free(rank->objects[kind][n].whole);
@@ -294,9 +296,11 @@ static bool reg_mr(struct recording_rank *rank, const struct scn_call *call)
         if (!memory)
             return false;
     }
+    rank->pending = whole; /* the call may never come back */
     mr =
         ibv_reg_mr_iova2(handle(rank, RECORDING_PD, call, "pd"), memory, length,
                          (uintptr_t)memory, (unsigned)number(call, "access"));
+    rank->pending = NULL;
     object = mr ? add(rank, RECORDING_MR, mr,
                       device_of(rank, RECORDING_PD, number(call, "pd")))
                 : NULL;
