@@ -55,8 +55,8 @@ struct trial {
     double seconds;
 };
 
-/* Options' self and scratch, which is made. CLI_FINE, or CLI_ENVIRONMENT after a
- * line that begins with who. */
+/* Options' self and scratch, which is made. CLI_FINE, or CLI_ENVIRONMENT after
+ * a line that begins with who. */
 int trial_open(struct trial_options *options, const char *who);
 void trial_close(const struct trial_options *options);
 /* Runs the command under the scenario (its text); trace: a file for every

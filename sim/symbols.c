@@ -339,6 +339,11 @@ static enum fit fits(const struct work *work, int rank, int device)
 {
     enum fit fit = work->handle > 0 ? fits_handle(work, rank, device)
                                     : fits_gid(work, rank, device);
+    /* Ports may have one LID on both ends of a cable: with a GID, it is no
+     * proof that it is oneself. */
+    if (fit == MAYBE && rank == work->rank && work->gid.text &&
+        strcmp(kind_of_gid(work->gid), "zero") != 0)
+        return NEVER;
     return fit == MAYBE ? fits_lid(work, rank, device) : fit;
 }
 

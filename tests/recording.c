@@ -196,6 +196,20 @@ static void a_stranger_is_not_taken_for_oneself(void **state)
             "create_ah(pd=1) = ah=1 ; sgid=1 to=? gid=? dlid=set");
     becomes(0, "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=1 dqpn=17",
             "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=1 dest=?");
+    becomes(2, "get_device_list() = list=1 ; device=rxe7",
+            "get_device_list() = list=1 ; device=dev0");
+    becomes(2, "open_device(device=1) = context=1",
+            "open_device(device=1) = context=1");
+    becomes(2, "alloc_pd(context=1) = pd=1", "alloc_pd(context=1) = pd=1");
+    becomes(2, "create_qp(pd=1, type=2, send=1, recv=1) = qp=1 ; num=0x31",
+            "create_qp(pd=1, type=2, send=1, recv=1) = qp=1");
+    becomes(2, "query_port(context=1, port=1) = 0 ; lid=1",
+            "query_port(context=1, port=1) = 0 ; lid=set");
+    becomes(2,
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dqpn=49 "
+            "dgid=00000000000000000000ffff0a000004 dlid=1",
+            "modify_qp(qp=1, state=RTR, mask=0x1) = 0 ; dest=? gid=? "
+            "dlid=set");
     becomes(0, "create_ah(pd=1) = ah=2 ; dlid=7",
             "create_ah(pd=1) = ah=2 ; to=0:0 dlid=set");
     becomes(0, "post_send(qp=1, wr_id=0x0, len=8) = 0 ; op=2 ah=2 dqpn=17",
