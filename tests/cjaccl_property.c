@@ -114,7 +114,7 @@ static void say_fallback(struct shape *shape)
         below(shape, shape->ranks));
 }
 
-/* Late, and so out of their order; but in time. */
+/* Late, but in time. */
 static void say_delays(struct shape *shape)
 {
     if (shape->falls_back || !one_in(shape, 2))

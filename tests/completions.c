@@ -170,6 +170,108 @@ static void an_error_says_which_request_and_no_more(void **state)
     pair_end();
 }
 
+/* Each comes, in this order, and nothing else. */
+static void expect_numbers(const uint64_t *numbers, int count)
+{
+    for (int i = 0; i < count; i++)
+        expect_done(&a, numbers[i], IBV_WC_RDMA_WRITE);
+    expect_none(&a);
+}
+#define EXPECT_NUMBERS(...)                                                    \
+    expect_numbers(                                                            \
+        (const uint64_t[]){__VA_ARGS__},                                       \
+        (int)(sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
+
+static void a_late_completion_is_not_overtaken_by_its_own_queue(void **state)
+{
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 2, false, VF_EFFECT_DELAY, 30);
+    complete(0, 4);
+    EXPECT_NUMBERS(0);
+    pass(29 * MILLISECOND);
+    complete(4, 1);
+    expect_none(&a);
+    pass(30 * MILLISECOND);
+    EXPECT_NUMBERS(1, 2, 3, 4);
+    complete(5, 1);
+    EXPECT_NUMBERS(5);
+    pair_end();
+}
+
+static void a_later_one_with_less_delay_does_not_overtake_either(void **state)
+{
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 1, false, VF_EFFECT_DELAY, 30);
+    plan(0, VF_VERB_completion, 2, false, VF_EFFECT_DELAY, 10);
+    plan(0, VF_VERB_completion, 4, false, VF_EFFECT_DELAY, 50);
+    complete(0, 5);
+    expect_none(&a);
+    pass(20 * MILLISECOND);
+    expect_none(&a);
+    pass(30 * MILLISECOND);
+    EXPECT_NUMBERS(0, 1, 2);
+    pass(50 * MILLISECOND);
+    EXPECT_NUMBERS(3, 4);
+    pair_end();
+}
+
+/* Sends do not wait for receives, and the other way round. */
+static void the_other_queue_of_the_pair_overtakes(void **state)
+{
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 1, false, VF_EFFECT_DELAY, 30);
+    complete(0, 1);
+    assert_int_equal(post_recv(&a, 7, 0, 64), 0);
+    assert_int_equal(
+        ask(&b, &a, (struct ask){.id = 3, .opcode = IBV_WR_SEND, .length = 64}),
+        0);
+    expect_done(&a, 7, IBV_WC_RECV);
+    expect_none(&a);
+    pass(30 * MILLISECOND);
+    EXPECT_NUMBERS(0);
+    pair_end();
+}
+
+static void what_else_is_planned_waits_behind_it_too(void **state)
+{
+    struct ibv_wc wc;
+
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 1, false, VF_EFFECT_DELAY, 30);
+    plan(0, VF_VERB_completion, 2, false, VF_EFFECT_DUPLICATE, 0);
+    plan(0, VF_VERB_completion, 3, false, VF_EFFECT_DROP, 0);
+    plan(0, VF_VERB_completion, 4, false, VF_EFFECT_STATUS,
+         IBV_WC_LOC_QP_OP_ERR);
+    complete(0, 4);
+    expect_none(&a);
+    pass(30 * MILLISECOND);
+    for (uint64_t id = 0; id < 3; id++)
+        expect_done(&a, id == 2 ? 1 : id, IBV_WC_RDMA_WRITE);
+    wc = polled(&a);
+    assert_int_equal(wc.wr_id, 3);
+    assert_int_equal(wc.status, IBV_WC_LOC_QP_OP_ERR);
+    expect_none(&a);
+    pair_close();
+}
+
+/* A destroyed queue pair's completions are gone, or still come, as those in the
+ * queue are. */
+static void what_is_late_goes_with_its_queue_pair(void **state)
+{
+    const struct vf_profile *profile = *state;
+
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 1, false, VF_EFFECT_DELAY, 30);
+    complete(0, 2);
+    expect_none(&a);
+    assert_int_equal(to_state(a.qp, IBV_QPS_RESET), 0);
+    pass(30 * MILLISECOND);
+    if (!profile->reset_drops)
+        EXPECT_NUMBERS(0, 1);
+    expect_none(&a);
+    pair_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +283,11 @@ int main(void)
         EACH(a_queue_that_was_too_small_can_grow),
         EACH(sends_and_receives_may_have_queues_of_their_own),
         EACH(an_error_says_which_request_and_no_more),
+        EACH(a_late_completion_is_not_overtaken_by_its_own_queue),
+        EACH(a_later_one_with_less_delay_does_not_overtake_either),
+        EACH(the_other_queue_of_the_pair_overtakes),
+        EACH(what_else_is_planned_waits_behind_it_too),
+        EACH(what_is_late_goes_with_its_queue_pair),
     };
 
     return cmocka_run_group_tests(tests, NULL, stage_teardown);

@@ -366,6 +366,25 @@ verbs() {
         --trace - "$program" well
     expect 'children are ranks, too' 0 '^\[0\] done$' sh -c "'$program' well; :"
 }
+# slow MILLISECONDS NTH: the scenario in which a completion is late
+slow() {
+    printf 'profile ideal\nranks 1 mesh\ndevice 0 rdma0\nfault 0 completion %s delay %s\n' \
+        "$2" "$1"
+}
+# What is due by time alone wakes whoever sleeps, and nothing overtakes.
+sleepers() {
+    slow 60 3 >late3.scn
+    slow 20 2+ >late2.scn
+    for how in poll select wait; do
+        for what in late2 late3; do
+            expect "a late completion wakes who sleeps by $how ($what)" 0 \
+                '^.0. in its order$' -n 1 --scenario $what.scn \
+                "$programs/run_late" sends $how
+        done
+        expect "the end of the retries, too, by $how" 0 '^.0. in its order$' \
+            -n 1 "$programs/run_late" retries $how
+    done
+}
 printf 'profile ideal\nfault 0 reg_mr 1 null ENOMEM\n' >mr.scn
 printf 'profile ideal\nfault 0 reg_mr 99 null ENOMEM\n' >late.scn
 # The loader's lists are cut at blanks and colons.
@@ -384,6 +403,7 @@ if [ -n "${VERBFAULT_LIBRARY-}" ]; then
     skip "verbs: $VERBFAULT_LIBRARY stands in for the library"
 elif [ -e "$programs/run_verbs" ]; then
     verbs
+    sleepers
     beneath_a_blank
 else
     skip "verbs: there was no libibverbs to link a program with"

@@ -1,6 +1,11 @@
 /*
  * The way of a completion from a provider into a completion queue, past the
  * plan.
+ *
+ * A device completes the requests of a work queue in their order. So what
+ * comes behind a completion that is held back, of the same queue of the same
+ * queue pair, waits with it; so it is for receives from a shared queue, whose
+ * queue pairs do not wait for each other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,23 +48,78 @@ static void hand_over(struct vf_object *cq, const struct ibv_wc *wc)
     changed(cq->machine);
 }
 
-static void delay(struct vf_object *cq, const struct ibv_wc *wc, int ms)
+/* The last one that is held back of a work queue; NULL: none is. */
+static const struct vf_delayed *last_held(const struct vf_object *qp, bool recv)
 {
-    struct vf_world *world = cq->machine->world;
+    const struct vf_delayed *held = qp->machine->world->delayed;
+    const struct vf_delayed *last = NULL;
+
+    for (; held; held = held->next)
+        if (held->qp == qp && held->qp_generation == qp->generation &&
+            held->recv == recv)
+            last = held;
+    return last;
+}
+
+/* One on its way: of which work queue, into which completion queue. */
+struct way {
+    struct vf_object *qp, *cq;
+    bool recv;
+    bool again; /* the device tells it a second time */
+};
+
+static void hold_back(const struct way *way, const struct ibv_wc *wc,
+                      int64_t due)
+{
+    struct vf_world *world = way->cq->machine->world;
     struct vf_delayed **place = &world->delayed;
     struct vf_delayed *delayed =
         vf_pool_get(&world->registry, sizeof(*delayed));
 
     if (!delayed)
         return;
-    delayed->due = now(world) + ms * MILLISECOND;
-    delayed->cq = cq;
-    delayed->generation = cq->generation;
+    delayed->due = due;
+    delayed->cq = way->cq;
+    delayed->cq_generation = way->cq->generation;
+    delayed->qp = way->qp;
+    delayed->qp_generation = way->qp->generation;
+    delayed->recv = way->recv;
+    delayed->again = way->again;
     delayed->wc = *wc;
-    while (*place && (*place)->due <= delayed->due)
+    while (*place && (*place)->due <= due)
         place = &(*place)->next;
     delayed->next = *place;
     *place = delayed;
+    if (world->provider->becomes_due)
+        world->provider->becomes_due(world);
+}
+
+static void delay(const struct way *way, const struct ibv_wc *wc, int ms)
+{
+    const struct vf_delayed *before = last_held(way->qp, way->recv);
+    int64_t due = now(way->qp->machine->world) + ms * MILLISECOND;
+
+    hold_back(way, wc, before && before->due > due ? before->due : due);
+}
+
+static void deliver(struct vf_object *cq, const struct ibv_wc *wc, bool again)
+{
+    if (again)
+        cq->shadow.cq.again++;
+    hand_over(cq, wc);
+}
+
+/* To the program, or behind what it has to wait for. */
+static void pass(const struct way *way, const struct ibv_wc *wc)
+{
+    const struct vf_delayed *before = NULL;
+
+    if (way->qp->machine->world->delayed)
+        before = last_held(way->qp, way->recv);
+    if (before)
+        hold_back(way, wc, before->due);
+    else
+        deliver(way->cq, wc, way->again);
 }
 
 static void garble(struct ibv_wc *wc)
@@ -121,63 +181,91 @@ bool vf_completion_fails(const struct vf_fault *fault)
            fault->value != IBV_WC_SUCCESS;
 }
 
-static void fail(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
-                 int status)
+static void fail(const struct way *way, struct ibv_wc *wc, int status)
 {
+    struct vf_object *qp = way->qp;
+
     spoil(wc, status);
-    hand_over(cq, wc);
+    pass(way, wc);
     if (status == IBV_WC_SUCCESS)
         return;
     qp->shadow.qp.state = IBV_QPS_ERR;
     qp->machine->world->provider->fail_qp(qp);
 }
 
-static void apply(struct vf_object *qp, struct vf_object *cq, struct ibv_wc *wc,
+static void apply(struct way *way, struct ibv_wc *wc,
                   const struct vf_fault *fault)
 {
-    struct vf_machine *machine = qp->machine;
+    struct vf_machine *machine = way->qp->machine;
 
     switch (fault->effect) {
     case VF_EFFECT_STATUS:
-        fail(qp, cq, wc, fault->value);
+        fail(way, wc, fault->value);
         return;
     case VF_EFFECT_DROP:
         return;
     case VF_EFFECT_DELAY:
-        delay(cq, wc, fault->value);
+        delay(way, wc, fault->value);
         return;
     case VF_EFFECT_DUPLICATE:
-        hand_over(cq, wc);
-        cq->shadow.cq.again++;
+        pass(way, wc);
+        way->again = true;
         break;
     case VF_EFFECT_GARBLED:
         garble(wc);
         break;
     case VF_EFFECT_UNPLUG:
-        machine->world->provider->unplug(qp->device);
+        machine->world->provider->unplug(way->qp->device);
         break;
     default:
         break;
     }
-    hand_over(cq, wc);
+    pass(way, wc);
 }
 
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
                    const struct ibv_wc *generated, bool recv,
                    const struct vf_fault *fault)
 {
+    struct way way = {.qp = qp, .cq = cq, .recv = recv};
     struct ibv_wc wc = *generated;
     uint32_t freed = vf_contract_completed(qp, generated, recv);
 
     if (!fault) {
-        hand_over(cq, &wc);
+        pass(&way, &wc);
         return;
     }
     if (fault->effect == VF_EFFECT_DUPLICATE)
         vf_contract_told_again(qp, recv, freed);
     vf_plan_hit(qp->machine, fault);
     tell(qp, generated, fault);
-    apply(qp, cq, &wc, fault);
+    apply(&way, &wc, fault);
+}
+
+bool vf_completion_held(const struct vf_object *cq)
+{
+    const struct vf_delayed *held = cq->machine->world->delayed;
+
+    while (held && (held->cq != cq || held->cq_generation != cq->generation))
+        held = held->next;
+    return held != NULL;
+}
+
+void vf_completion_forget(const struct vf_object *cq, uint32_t number)
+{
+    struct vf_world *world = cq->machine->world;
+    struct vf_delayed **link = &world->delayed;
+
+    while (*link) {
+        struct vf_delayed *held = *link;
+
+        if (held->cq != cq || held->wc.qp_num != number) {
+            link = &held->next;
+            continue;
+        }
+        *link = held->next;
+        vf_pool_put(&world->registry, held, sizeof(*held));
+    }
 }
 
 int64_t vf_world_advance(struct vf_world *world)
@@ -190,8 +278,8 @@ int64_t vf_world_advance(struct vf_world *world)
         struct vf_delayed *due = world->delayed;
 
         world->delayed = due->next;
-        if (due->cq->live && due->cq->generation == due->generation)
-            hand_over(due->cq, &due->wc);
+        if (due->cq->live && due->cq->generation == due->cq_generation)
+            deliver(due->cq, &due->wc, due->again);
         vf_pool_put(&world->registry, due, sizeof(*due));
     }
     if (world->delayed)

@@ -91,6 +91,9 @@ struct vf_provider_ops {
     uint32_t (*count_completion)(struct vf_machine *machine);
     /* Ends what is over at this time; when the next thing is, or -1. */
     int64_t (*advance)(struct vf_world *world, int64_t now);
+    /* Something is due later, by time alone: whoever sleeps until then has to
+     * look at the clock again. NULL: nobody does. */
+    void (*becomes_due)(struct vf_world *world);
 
     /* Writes the granted sizes to attr->cap. */
     int (*create_qp)(struct vf_object *qp, struct ibv_qp_init_attr *attr);

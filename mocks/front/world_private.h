@@ -67,12 +67,14 @@ struct vf_machine {
     struct vf_record history[VF_HISTORY];
 };
 
-/* A completion that a fault holds back. */
+/* A completion that a fault holds back, or that waits behind such a one. */
 struct vf_delayed {
     struct vf_delayed *next;
     int64_t due;
-    struct vf_object *cq;
-    uint8_t generation;
+    struct vf_object *cq, *qp;
+    uint8_t cq_generation, qp_generation;
+    bool recv;  /* of its queue pair's receives */
+    bool again; /* the device tells it a second time */
     struct ibv_wc wc;
 };
 
@@ -159,5 +161,9 @@ bool vf_completion_fails(const struct vf_fault *fault);
 void vf_completion(struct vf_object *qp, struct vf_object *cq,
                    const struct ibv_wc *wc, bool recv,
                    const struct vf_fault *fault);
+/* Is any completion of the queue held back? */
+bool vf_completion_held(const struct vf_object *cq);
+/* Forgets those of the queue pair of this number. */
+void vf_completion_forget(const struct vf_object *cq, uint32_t number);
 
 #endif

@@ -55,6 +55,22 @@ static void make_event(struct vf_world *world, struct room_cq *cq,
     notice_ring(world, cq->object.process);
 }
 
+/* A completion that is late or never comes makes no event now; and what waits
+ * behind it only its owner knows. */
+static void tell_owner(struct vf_world *world, struct room_cq *cq,
+                       const struct ibv_wc *wc, const struct vf_fault *fault)
+{
+    if (fault &&
+        (fault->effect == VF_EFFECT_DELAY || fault->effect == VF_EFFECT_DROP))
+        cq->planned = 1;
+    if (!cq->planned) {
+        make_event(world, cq, wc);
+        return;
+    }
+    atomic_store(&cq->look, 1);
+    notice_ring(world, cq->object.process);
+}
+
 static int16_t fault_place(const struct vf_world *world,
                            const struct room_qp *qp,
                            const struct vf_fault *fault)
@@ -181,7 +197,7 @@ static bool push(struct vf_world *world, struct room_qp *qp, uint32_t work,
         atomic_fetch_add_explicit(underway_of(world, qp->object.process), 1,
                                   memory_order_relaxed);
     atomic_store_explicit(&entry->turn, ++cq->tail, memory_order_release);
-    make_event(world, cq, wc);
+    tell_owner(world, cq, wc, fault);
     return true;
 }
 

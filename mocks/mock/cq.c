@@ -210,7 +210,7 @@ static bool take_arrived(struct vf_object *object, struct ibv_wc *wc)
     struct room_qp *qp;
     uint32_t work;
 
-    if (!entry || (entry->fault && wc))
+    if (!entry || ((entry->fault || world->delayed) && wc))
         return false;
     owner = owner_of(world, entry, &qp);
     if (owner && entry->about & ROOM_OF_RECV)
@@ -317,6 +317,7 @@ void mock_drop_completions(struct vf_object *object, uint32_t number)
     struct mock_completion **link = &cq->first;
 
     mock_harvest(object);
+    vf_completion_forget(object, number);
     cq->last = NULL;
     while (*link) {
         struct mock_completion *completion = *link;
@@ -360,7 +361,7 @@ int mock_poll_cq(struct vf_object *object, int room, struct ibv_wc *wc)
             return count;
         while (count < room && take_arrived(object, &wc[count]))
             count++;
-        /* One with a fault is next: through the list. */
+        /* One with a fault is next, or behind one: through the list. */
     } while (count < room && take_arrived(object, NULL));
     note_lost(object);
     return count;
@@ -417,6 +418,20 @@ void mock_take_event(struct vf_object *object)
         return;
     cq->events++;
     vf_channel_signal(object->parent[1]);
+}
+
+void mock_take_planned(struct vf_object *object)
+{
+    struct vf_world *world = object->machine->world;
+    struct room_cq *cq = ((struct mock_cq *)object->handle)->room;
+
+    if (!atomic_exchange(&cq->look, 0))
+        return;
+    mock_harvest(object);
+    room_enter(world);
+    if (!vf_completion_held(object) && !atomic_load(&cq->look))
+        cq->planned = 0;
+    room_leave(world);
 }
 
 void mock_deliver(struct vf_object *object, const struct ibv_wc *wc)

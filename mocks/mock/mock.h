@@ -195,6 +195,9 @@ int mock_get_cq_event(struct vf_object *channel, struct vf_object **cq);
 void mock_deliver(struct vf_object *cq, const struct ibv_wc *wc);
 /* The program is to be told of the queue's event. Not entered. */
 void mock_take_event(struct vf_object *cq);
+/* A completion has come that may be held back: its owner looks at it now, and
+ * what is due by then comes by itself. Not entered. */
+void mock_take_planned(struct vf_object *cq);
 /* Takes out what the queue pair with the number completed. Not entered. */
 void mock_drop_completions(struct vf_object *cq, uint32_t number);
 /* Takes what has arrived. The room need not be entered. */
@@ -467,6 +470,8 @@ void notice_port(struct vf_world *world, struct vf_device *device,
 void notice_take(struct vf_world *world);
 /* Something has happened that the process's attendant shall look at. */
 void notice_ring(struct vf_world *world, uint32_t process);
+/* Something of this process is due later, by time alone. */
+void notice_due(struct vf_world *world);
 
 /* provider.c */
 void mock_reclaim(struct vf_object *object);

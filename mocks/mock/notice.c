@@ -13,6 +13,12 @@ void notice_ring(struct vf_world *world, uint32_t number)
         vf_os_wake(&process->bell);
 }
 
+void notice_due(struct vf_world *world)
+{
+    if (world->view->shared)
+        notice_ring(world, world->view->self);
+}
+
 static void put(struct vf_world *world, uint32_t number,
                 const struct room_event *event)
 {
@@ -101,9 +107,12 @@ void notice_take(struct vf_world *world)
 
     if (!world->view->shared)
         return;
-    for (cq = world->machines[world->home].live[VF_KIND_CQ]; cq; cq = cq->next)
+    for (cq = world->machines[world->home].live[VF_KIND_CQ]; cq;
+         cq = cq->next) {
         if (((struct mock_cq *)cq->handle)->room->event)
             mock_take_event(cq);
+        mock_take_planned(cq);
+    }
     while (take(world, &event))
         pass_on(world, &event);
 }

@@ -73,6 +73,7 @@ const struct vf_provider_ops vf_mock_provider = {
     .deliver = mock_deliver,
     .count_completion = mock_count_completion,
     .advance = expire_advance,
+    .becomes_due = notice_due,
     .create_qp = mock_create_qp,
     .modify_qp = mock_modify_qp,
     .query_qp = mock_query_qp,

@@ -182,7 +182,9 @@ struct room_cq {
     uint32_t ring;  /* of completions */
     uint32_t slots; /* of the ring, a power of two */
     uint32_t lost;
-    uint8_t event;              /* one that the owner has not been told of */
+    uint8_t event;   /* one that the owner has not been told of */
+    uint8_t planned; /* its owner holds completions back: it makes the events */
+    _Atomic uint8_t look;       /* such a one has come since the owner looked */
     _Alignas(64) uint32_t tail; /* completions ever put */
     uint32_t known; /* a head that was read: at least so many were taken */
     uint8_t armed;  /* 1: any completion, 2: a solicited one makes an event */
