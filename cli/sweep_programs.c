@@ -52,11 +52,15 @@ const char cli_sweep_programs_help[] =
     "last,\n"
     "                   as many as fit\n"
     "\n"
-    "Under each title is what the rank said last that it is about, and the "
-    "first\n"
-    "fault that led to it. What the clean run shows, too, is marked. Exit 1 if "
-    "anything\n"
-    "was worse than an error; 2 if there was no call to fail.\n";
+    "A run with several findings is counted under each. Under each title is "
+    "what the\n"
+    "rank said last that it is about, and the first fault that led to it. What "
+    "the\n"
+    "clean run shows, too, is marked. Exit 1 if anything was worse than an "
+    "error; 2 if\n"
+    "there was no call to fail. A run in which a rank fails and another waits "
+    "for it\n"
+    "takes --grace.\n";
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -258,20 +262,37 @@ static int make_base(struct sweep_programs *programs)
 
 /* ---- running ------------------------------------------------------------- */
 
+static void count(struct sweep_programs *programs, enum scn_outcome outcome,
+                  const char *title, const char *message,
+                  const struct sweep_fault *fault)
+{
+    static struct sim_result result;
+    result.outcome = outcome;
+    snprintf(result.title, sizeof result.title, "%s", title);
+    snprintf(result.rank[0].message, sizeof result.rank[0].message, "%s",
+             message);
+    sweep_count(&programs->tally, &result, fault, NULL);
+}
+
+/* Under its title, and under each finding's: still one run. */
 static void count_trial(struct sweep_programs *programs,
                         const struct trial *trial,
                         const struct sweep_fault *fault)
 {
-    static struct sim_result result;
+    unsigned long runs = programs->tally.runs + 1;
     if (!trial->reached) {
         programs->unreached++;
         return;
     }
-    result.outcome = trial->outcome;
-    snprintf(result.title, sizeof result.title, "%s", trial->title);
-    snprintf(result.rank[0].message, sizeof result.rank[0].message, "%s",
-             trial->message);
-    sweep_count(&programs->tally, &result, fault, NULL);
+    count(programs, trial->outcome, trial->title, trial->message, fault);
+    for (int i = 0; i < trial->found_count; i++) {
+        const struct trial_found *found = &trial->found[i];
+        if (found->outcome != trial->outcome ||
+            strcmp(found->title, trial->title) != 0)
+            count(programs, found->outcome, found->title, found->message,
+                  fault);
+    }
+    programs->tally.runs = runs;
 }
 
 static void show(const struct sweep_programs *programs, int runs)
@@ -403,15 +424,27 @@ static int write_results(const struct sweep_programs *programs)
     return code;
 }
 
+static bool is_clean_too(const struct trial *clean,
+                         const struct sweep_entry *entry)
+{
+    if (entry->outcome == clean->outcome &&
+        strcmp(entry->title, clean->title) == 0)
+        return true;
+    for (int i = 0; i < clean->found_count; i++)
+        if (entry->outcome == clean->found[i].outcome &&
+            strcmp(entry->title, clean->found[i].title) == 0)
+            return true;
+    return false;
+}
+
 /* What the clean run showed, too, is no fault's doing. */
 static void mark_clean(struct sweep_programs *programs)
 {
-    const struct trial *clean = &programs->clean;
     for (int i = 0; i < programs->tally.count; i++) {
         struct sweep_entry *entry = &programs->tally.entries[i];
         char why[sizeof entry->why];
-        if (entry->outcome == SCN_READY || entry->outcome != clean->outcome ||
-            strcmp(entry->title, clean->title) != 0)
+        if (entry->outcome == SCN_READY ||
+            !is_clean_too(&programs->clean, entry))
             continue;
         snprintf(why, sizeof why, "without any fault, too%s%.*s",
                  entry->why[0] ? ": " : "", (int)sizeof why - 32, entry->why);

@@ -15,6 +15,10 @@
  *   error       a rank ended with another status than 0
  *   ready       none of these: the fault was of no consequence
  *
+ * The worst of these is the run's, but that a rank waits for one that failed
+ * until --grace is over says less than a finding does. Whatever else was found
+ * in the run is listed as well: such a run is counted under each title.
+ *
  * Processes are not simulated: their calls may differ from run to run. A fault
  * that a run never reached is counted as that. The faults that are known before
  * (a call's n-th) are those of one process; polls are not counted by anybody,
@@ -44,13 +48,25 @@ struct trial_options {
 
 /* ---- sweep_trial.c: one run */
 
+#define TRIAL_FOUND_MAX 8
+
+/* One finding of a run: a crash's, an illegal call, a leak. */
+struct trial_found {
+    enum scn_outcome outcome;
+    int rank;
+    char title[96];
+    char message[200]; /* what that rank said last */
+};
+
 /* What became of it. */
 struct trial {
     enum scn_outcome outcome;
     char title[96];
     int whose;         /* the rank that decided it; -1: none */
     char message[200]; /* what that rank said last */
-    bool reached;      /* its fault took effect */
+    struct trial_found found[TRIAL_FOUND_MAX]; /* all there were, each once */
+    int found_count;
+    bool reached; /* its fault took effect */
     bool interrupted;
     double seconds;
 };

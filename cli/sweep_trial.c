@@ -100,7 +100,8 @@ static void redirect(const char *log)
 struct reading {
     const struct trial_options *options;
     struct trial *trial;
-    int last; /* the rank that said something */
+    int last;   /* the rank that said something */
+    int waiter; /* that did not end when another had failed; -1: none */
     char said[SCN_RANKS_MAX][sizeof((struct trial *)0)->message];
 };
 
@@ -115,6 +116,25 @@ static void become(struct reading *reading, int rank, enum scn_outcome outcome,
     snprintf(trial->title, sizeof trial->title, "%s", title);
 }
 
+/* A finding is one of the run's, whatever else became of that. */
+static void find(struct reading *reading, int rank, enum scn_outcome outcome,
+                 const char *title)
+{
+    struct trial *trial = reading->trial;
+    struct trial_found *found = trial->found;
+    struct trial_found *end = found + trial->found_count;
+    become(reading, rank, outcome, title);
+    while (found < end &&
+           (found->outcome != outcome || strcmp(found->title, title) != 0))
+        found++;
+    if (found < end || trial->found_count == TRIAL_FOUND_MAX)
+        return;
+    trial->found_count++;
+    found->outcome = outcome;
+    found->rank = rank;
+    snprintf(found->title, sizeof found->title, "%s", title);
+}
+
 /* What begins with that word; NULL: it does not. */
 static const char *after(const char *line, const char *word)
 {
@@ -127,17 +147,17 @@ static void read_report(struct reading *reading, int rank, const char *line)
 {
     const char *title = after(line, "crash: ");
     if (title) {
-        become(reading, rank, SCN_CRASH, title);
+        find(reading, rank, SCN_CRASH, title);
         return;
     }
     title = after(line, "finding: ");
     if (title) {
-        become(reading, rank, SCN_VIOLATION, title);
+        find(reading, rank, SCN_VIOLATION, title);
         return;
     }
     title = after(line, "leak: ");
     if (title || after(line, "leak of "))
-        become(reading, rank, SCN_LEAK, title ? title : line);
+        find(reading, rank, SCN_LEAK, title ? title : line);
     /* Those that the run itself ended say so in its own lines. */
     if (after(line, "ended by ") && !strstr(line, "SIGTERM") &&
         !strstr(line, "SIGKILL") && !strstr(line, "SIGINT"))
@@ -193,8 +213,7 @@ static void read_own(struct reading *reading, const char *line)
         become(reading, first_rank(line), SCN_HANG,
                "still runs when the time is over");
     else if (strstr(line, " did not end within "))
-        become(reading, first_rank(line), SCN_HANG,
-               "waits for a rank that failed");
+        reading->waiter = first_rank(line);
     else if (after(line, "rank "))
         read_rank(reading, line);
     else if (strstr(line, ": ending the ranks"))
@@ -245,18 +264,31 @@ static void choose_message(struct reading *reading)
     memcpy(trial->message, reading->said[rank], sizeof trial->message);
 }
 
+static void choose(struct reading *reading)
+{
+    struct trial *trial = reading->trial;
+    if (reading->waiter >= 0 && trial->outcome < SCN_VIOLATION)
+        become(reading, reading->waiter, SCN_HANG,
+               "waits for a rank that failed");
+    choose_message(reading);
+    for (int i = 0; i < trial->found_count; i++)
+        if (trial->found[i].rank >= 0 && trial->found[i].rank < SCN_RANKS_MAX)
+            memcpy(trial->found[i].message, reading->said[trial->found[i].rank],
+                   sizeof trial->found[i].message);
+}
+
 static bool read_log(const struct trial_options *options, struct trial *trial,
                      const char *log)
 {
     FILE *stream = fopen(log, "r");
-    struct reading reading = {.options = options, .trial = trial};
+    struct reading reading = {.options = options, .trial = trial, .waiter = -1};
     char line[1024];
     if (!stream)
         return false;
     while (fgets(line, sizeof line, stream))
         read_line(&reading, line);
     fclose(stream);
-    choose_message(&reading);
+    choose(&reading);
     return true;
 }
 

@@ -90,6 +90,29 @@ END
 check 'the message is that of the rank that failed' \
     grep -q '^  *\[1\] the one that failed: 4$' out
 
+# Rank 1 makes an illegal call and, where its region is not released, waits.
+cat >wait <<'END'
+[ $VERBFAULT_RANK = 1 ] || exit "$1"
+"$2" order || exec sleep 30
+END
+order() { # SECONDS STATUS_OF_RANK_0: a sweep in which rank 1 waits
+    "$verbfault" sweep -n 2 --ranks 1 --verbs dereg_mr --once --timeout 1 \
+        --grace "$1" --json r.json --html page.html -- \
+        sh wait "$2" "$programs/run_verbs" >out 2>errors
+}
+illegal='violation +children-alive in dealloc_pd$'
+order 0.2 3
+check 'a finding is worth more than a wait for who failed' \
+    grep -qE "^ +[0-9]+  $illegal" out
+check 'which is no entry then' sh -c '! grep -q "waits for a rank" out'
+order 9 0
+check 'a rank that hangs by itself is told' \
+    grep -qE '^ +[0-9]+  hang +still runs when the time is over$' out
+check 'and what it did before, too' grep -qE "^ +[0-9]+  $illegal" out
+check 'in JSON' grep -q '"children-alive in dealloc_pd"' r.json
+check 'and on the page' grep -q 'children-alive in dealloc_pd' page.html
+check 'each run counts once' grep -q ': 1 point, 2 runs$' out
+
 "$verbfault" sweep -n 1 --verbs create_ah -- "$careless" >out 2>&1
 code=$?
 check 'no call to fail is exit 2' [ $code = 2 ]
