@@ -146,14 +146,14 @@ static int search_file(struct search *search)
         search->trial.ranks = sweep_ranks_of(&file.scenario);
     search->around = text_around(&file.scenario);
     if (code == CLI_FINE)
-        code = search->around ? trial_open(&search->trial, "verbfault minimize")
+        code = search->around ? trial_open(&search->trial, "minimize")
                               : CLI_ENVIRONMENT;
     if (code == CLI_FINE) {
         cli_catch_interrupt();
         code = aim(search, &file.scenario);
         if (code == CLI_FINE)
             code = shrink(search, &file.scenario);
-        trial_close(&search->trial);
+        trial_close();
     }
     free(search->around);
     cli_unload(&file);

@@ -472,7 +472,7 @@ int cli_replay(int argc, char **argv)
     cli_catch_interrupt();
     replay_files(&replay, argc - optind, argv + optind, &code);
     if (replay.on_device)
-        replay_device_close(&replay.device);
+        replay_device_close();
     written = code == CLI_FINE
                   ? cli_outputs_write(&replay.outputs, &replay.results)
                   : code;

@@ -311,7 +311,6 @@ static int no_device(const struct real_devices *devices)
 int replay_device_open(struct replay_device *device)
 {
     static char timeout[32], grace[32];
-    const char *base = getenv("TMPDIR");
     struct real_devices devices;
     real_devices_ask(&devices);
     if (devices.no_library) {
@@ -330,22 +329,10 @@ int replay_device_open(struct replay_device *device)
     device->trial.leaks = device->trial.device = true;
     device->trial.said = said;
     device->trial.context = device;
-    snprintf(device->trial.scratch, sizeof device->trial.scratch,
-             "%s/verbfault-replay-XXXXXX", base && *base ? base : "/tmp");
-    if (mkdtemp(device->trial.scratch) && run_os_executable(device->trial.self))
-        return CLI_FINE;
-    fprintf(stderr, "verbfault replay: %s: %s\n", device->trial.scratch,
-            strerror(errno));
-    return CLI_ENVIRONMENT;
+    return trial_open(&device->trial, "replay");
 }
 
-void replay_device_close(struct replay_device *device)
+void replay_device_close(void)
 {
-    static const char *const names[] = {"run.scn", "log", "meeting"};
-    char path[TRIAL_PATH_MAX + 16];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", device->trial.scratch, names[i]);
-        unlink(path);
-    }
-    rmdir(device->trial.scratch);
+    trial_close();
 }

@@ -94,7 +94,7 @@ struct replay_device {
 /* Finds the devices and a place for files. CLI_FINE, or CLI_ENVIRONMENT after
  * one line. */
 int replay_device_open(struct replay_device *device);
-void replay_device_close(struct replay_device *device);
+void replay_device_close(void);
 /* Runs it. CLI_FINE; else, after a line, CLI_USAGE or CLI_ENVIRONMENT. */
 int replay_device_run(struct replay_device *device, const struct scn *scenario,
                       const struct sim_subject *subject,

@@ -551,14 +551,14 @@ int cli_sweep_programs(int argc, char **argv)
     if (code == CLI_FINE)
         code = sweep_check_ranks(&programs.plan, programs.trial.ranks);
     if (code == CLI_FINE)
-        code = trial_open(&programs.trial, "verbfault sweep");
+        code = trial_open(&programs.trial, "sweep");
     if (code != CLI_FINE)
         return code;
     scn_copy(&programs.run, &programs.base);
     name_command(&programs);
     cli_catch_interrupt();
     code = sweep_it(&programs);
-    trial_close(&programs.trial);
+    trial_close();
     free(programs.points);
     page_forget(&programs);
     return code;

@@ -71,10 +71,10 @@ struct trial {
     double seconds;
 };
 
-/* Options' self and scratch, which is made. CLI_FINE, or CLI_ENVIRONMENT after
- * a line that begins with who. */
-int trial_open(struct trial_options *options, const char *who);
-void trial_close(const struct trial_options *options);
+/* Options' self and scratch, which is made (scratch.h). CLI_FINE, or
+ * CLI_ENVIRONMENT after a line of `verbfault SUBCOMMAND`. */
+int trial_open(struct trial_options *options, const char *subcommand);
+void trial_close(void);
 /* Runs the command under the scenario (its text); trace: a file for every
  * call, or NULL. CLI_FINE, or another code after what the run itself printed:
  * it cannot be run at all. */

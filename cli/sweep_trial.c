@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/scratch.h"
+
 #define ARGUMENTS_MAX 512
 #define SCRATCH_WORD "{scratch}"
 
@@ -313,19 +315,6 @@ static bool write_text(const char *path, const char *text)
     return fclose(stream) == 0;
 }
 
-/* A new directory for the programs, and everything that they left in it gone:
- * rm does it as a shell would. */
-static void remove_all(const char *directory)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        execlp("rm", "rm", "-rf", directory, (char *)NULL);
-        _exit(127);
-    }
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        continue;
-}
-
 static double now(void)
 {
     struct timespec time;
@@ -333,26 +322,18 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-int trial_open(struct trial_options *options, const char *who)
+int trial_open(struct trial_options *options, const char *subcommand)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(options->scratch, sizeof options->scratch,
-             "%s/verbfault-sweep-XXXXXX", base && *base ? base : "/tmp");
-    if (mkdtemp(options->scratch) && run_os_executable(options->self))
-        return CLI_FINE;
-    fprintf(stderr, "%s: %s: %s\n", who, options->scratch, strerror(errno));
+    if (run_os_executable(options->self))
+        return cli_scratch_open(subcommand, options->scratch,
+                                sizeof options->scratch);
+    fprintf(stderr, "verbfault %s: %s\n", subcommand, strerror(errno));
     return CLI_ENVIRONMENT;
 }
 
-void trial_close(const struct trial_options *options)
+void trial_close(void)
 {
-    static const char *const names[] = {"run.scn", "log", "trace"};
-    char path[TRIAL_PATH_MAX + 16];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", options->scratch, names[i]);
-        unlink(path);
-    }
-    rmdir(options->scratch);
+    cli_scratch_close();
 }
 
 static int run_it(const struct trial_options *options, char *scenario,
@@ -363,12 +344,14 @@ static int run_it(const struct trial_options *options, char *scenario,
     fflush(NULL);
     child = cli_fork();
     if (child == 0) {
+        cli_scratch_run();
         redirect(log);
         execute(options, scenario, trace, directory);
     }
     if (child < 0)
         return CLI_ENVIRONMENT;
     status = cli_wait(child);
+    cli_scratch_idle();
     return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_ENVIRONMENT;
 }
 
@@ -394,7 +377,7 @@ int trial_run(const struct trial_options *options, const char *scenario,
     code = run_it(options, file, trace_word, log, directory);
     free(trace_word);
     if (rmdir(directory) != 0) /* mostly nothing is in it */
-        remove_all(directory);
+        cli_scratch_remove(directory);
     trial->seconds = now() - began;
     trial->interrupted = cli_interrupted();
     if (trial->interrupted) /* it may have ended before it was a run */

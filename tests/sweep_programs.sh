@@ -178,5 +178,30 @@ check 'no such program' [ $? = 2 ]
 
 check 'nothing is left behind' [ -z "$(ls "$TMPDIR")" ]
 
+# Nor by one that is killed, nor is its run.
+cat >last <<'END'
+touch "$2/mine"
+trap '' TERM
+echo $$ >"$1"
+exec sleep 60
+END
+limit=$(($(date +%s) + 30))
+until_time() { # COMMAND...: until it is true, or the time is over
+    until "$@"; do
+        [ "$(date +%s)" -le $limit ] || return 1
+        sleep 0.02
+    done
+}
+gone() {
+    [ ! -e "/proc/$1" ] || grep -qE '^State:[[:space:]]*[ZX]' "/proc/$1/status"
+}
+"$verbfault" sweep -n 1 --timeout 60 -- sh last pid '{scratch}' >out 2>&1 &
+sweep=$!
+check 'a sweep to kill starts' until_time test -s pid
+kill -9 $sweep
+check 'its folder goes with it' \
+    until_time sh -c '[ -z "$(ls "$TMPDIR")" ]'
+check 'and what it ran' until_time gone "$(cat pid)"
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
