@@ -195,6 +195,54 @@ static void released_with_children_alive(void **state)
     host_drop(&a);
 }
 
+static void detail_of_pd(const char *expected)
+{
+    stage.finding_count = 0;
+    assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
+    assert_string_equal(stage.findings[0].detail, expected);
+    stage.finding_count = 0;
+}
+
+static void what_still_uses_it_is_named(void **state)
+{
+    struct ibv_mr *second, *third;
+
+    (void)state;
+    open_one();
+    detail_of_pd("pd 1 is released while 2 objects still use it: mr 1, qp 1");
+    assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+    assert_string_equal(stage.findings[0].detail,
+                        "cq 1 is released while 1 object still uses it: qp 1");
+    second = ibv_reg_mr(a.pd, a.memory, 64, ALL_ACCESS);
+    detail_of_pd(
+        "pd 1 is released while 3 objects still use it: mr 1, mr 2, qp 1");
+    third = ibv_reg_mr(a.pd, a.memory, 64, ALL_ACCESS);
+    detail_of_pd("pd 1 is released while 4 objects still use it: mr 1, mr 2, "
+                 "mr 3 and 1 more");
+    assert_int_equal(ibv_dereg_mr(second), 0);
+    assert_int_equal(ibv_destroy_qp(a.qp), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    detail_of_pd("pd 1 is released while 1 object still uses it: mr 3");
+    assert_int_equal(ibv_dereg_mr(third), 0);
+    assert_int_equal(vf_machine_leaks(stage.world, 0), 3);
+    assert_string_equal(stage.findings[1].detail, "1 left at the end: pd 1");
+    stage.finding_count = 0;
+    host_drop(&a);
+}
+
+static void one_request_is_no_more_than_one(void **state)
+{
+    (void)state;
+    open_one();
+    assert_int_equal(to_init(a.qp), 0);
+    assert_int_equal(post_recv(&a, 1, 0, 64), 0);
+    assert_int_equal(ibv_dereg_mr(a.mr), 0);
+    assert_string_equal(stage.findings[0].detail,
+                        "1 work request still names region 1");
+    stage.finding_count = 0;
+    host_drop(&a);
+}
+
 static void bad_transitions_and_masks(void **state)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
@@ -883,7 +931,8 @@ static void leaks_are_told_by_kind_with_their_number(void **state)
         assert_false(stage.findings[i].fatal);
         assert_int_equal(stage.findings[i].nth, 0);
     }
-    assert_non_null(strstr(stage.findings[3].detail, "2"));
+    assert_string_equal(stage.findings[3].detail,
+                        "2 left at the end: mr 1, mr 2");
     stage.finding_count = 0;
     host_drop(&a);
 }
@@ -1096,6 +1145,8 @@ int main(void)
         TEST(handles_of_a_closed_context_are_fatal),
         TEST(planned_failures_do_not_excuse_the_call),
         TEST(released_with_children_alive),
+        TEST(what_still_uses_it_is_named),
+        TEST(one_request_is_no_more_than_one),
         TEST(bad_transitions_and_masks),
         TEST(attributes_outside_the_mask_are_not_looked_at),
         TEST(posts_in_the_wrong_state),

@@ -353,7 +353,9 @@ verbs() {
     expect 'a leak is no finding by itself' 0 'first rdma0' "$program" leak
     expect 'unless it is asked for' 1 '^r0: leak of' \
         --leaks "$program" leak
+    also 'and is named' '^    1 left at the end: mr 1$'
     expect 'a fault of its own' 1 '^r0: ended by SIGABRT' "$program" fault
+    also 'an abort has no address' '^    signal 6$'
     expect 'a bad end without a finding' 1 'rank 0: exit 5, 0 findings' \
         "$program" well 5
     expect 'the trace' 0 'done' --trace trace "$program" well

@@ -192,19 +192,32 @@ struct vf_object *vf_contract_handle(struct vf_call *call, const void *handle,
     return NULL;
 }
 
+static bool is_child(const struct vf_naming *naming,
+                     const struct vf_object *object)
+{
+    for (int i = 0; i < 4; i++)
+        if (object->parent[i] == naming->parent && !object->excused)
+            return true;
+    return false;
+}
+
+/* One object may use it in two ways, as a queue pair does its queue. */
 void vf_contract_childless(struct vf_call *call)
 {
     const struct vf_object *object = call->object;
-
-    uint32_t left = object->children - object->excused_children;
+    struct vf_naming children = {
+        .machine = call->machine, .is = is_child, .parent = object};
+    char names[128];
+    unsigned left;
 
     if (object->children <= object->excused_children)
         return;
-    vf_contract_finding(call, false, "children-alive",
-                        "%s %u is released while %u object%s still use%s it",
-                        vf_kind_word((enum vf_kind)object->kind),
-                        (unsigned)object->id, (unsigned)left,
-                        left == 1 ? "" : "s", left == 1 ? "s" : "");
+    left = vf_name_objects(&children, names, sizeof(names));
+    vf_contract_finding(
+        call, false, "children-alive",
+        "%s %u is released while %u object%s still use%s it: %s",
+        vf_kind_word((enum vf_kind)object->kind), (unsigned)object->id, left,
+        left == 1 ? "" : "s", left == 1 ? "s" : "", names);
 }
 
 /* Events that the program was given and has not acknowledged. */

@@ -22,6 +22,20 @@ void vf_contract_finding(struct vf_call *call, bool fatal, const char *what,
                          const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Which live objects of a machine to name. */
+struct vf_naming {
+    const struct vf_machine *machine;
+    bool (*is)(const struct vf_naming *naming, const struct vf_object *object);
+    const struct vf_object *parent; /* for `is` */
+    enum vf_kind kind;
+    bool planned;
+};
+
+/* naming.c: text becomes "mr 1, mr 4, qp 2 and 3 more", in the order of kinds
+ * and numbers. How many there are. */
+unsigned vf_name_objects(const struct vf_naming *naming, char *text,
+                         size_t room);
+
 /*
  * The object of a handle that the call depends on: of the right kind, alive,
  * its context too, which is that of the call's first handle (wrong-context:

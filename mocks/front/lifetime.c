@@ -22,48 +22,48 @@ static const struct {
 };
 #define LEAK_KINDS (sizeof(leak_kinds) / sizeof(leak_kinds[0]))
 
-static void report(struct vf_machine *machine, enum vf_kind kind,
-                   enum vf_verb verb, unsigned count, bool planned)
+static bool is_leaked(const struct vf_naming *naming,
+                      const struct vf_object *object)
 {
-    const struct vf_hooks *hooks = &machine->world->hooks;
+    return object->kind == (uint8_t)naming->kind &&
+           object->excused == naming->planned && !object->stranger;
+}
+
+static void report(const struct vf_naming *leaked, enum vf_verb verb,
+                   unsigned count, const char *names)
+{
+    const struct vf_hooks *hooks = &leaked->machine->world->hooks;
     struct vf_finding finding = {
-        .machine = machine->number,
+        .machine = leaked->machine->number,
         .verb = verb,
         .leak = true,
-        .planned = planned,
+        .planned = leaked->planned,
     };
 
     snprintf(finding.title, sizeof(finding.title), "leak of %s",
-             vf_kind_word(kind));
-    snprintf(finding.detail, sizeof(finding.detail), "%u left at the end%s",
-             count, planned ? ": not released, as planned" : "");
+             vf_kind_word(leaked->kind));
+    snprintf(finding.detail, sizeof(finding.detail), "%u left at the end: %s%s",
+             count, names, leaked->planned ? "; not released, as planned" : "");
     if (hooks->finding)
         hooks->finding(hooks->context, &finding);
 }
 
-static unsigned count_leaked(const struct vf_machine *machine,
-                             enum vf_kind kind, bool planned)
-{
-    const struct vf_object *object = machine->live[kind];
-    unsigned count = 0;
-
-    for (; object; object = object->next)
-        count += object->excused == planned && !object->stranger;
-    return count;
-}
-
 unsigned vf_machine_leaks(struct vf_world *world, int machine)
 {
-    struct vf_machine *owner = &world->machines[machine];
     unsigned total = 0;
 
     for (size_t i = 0; i < 2 * LEAK_KINDS; i++) {
-        enum vf_kind kind = leak_kinds[i / 2].kind;
-        bool planned = i % 2 == 1;
-        unsigned count = count_leaked(owner, kind, planned);
+        const struct vf_naming leaked = {
+            .machine = &world->machines[machine],
+            .is = is_leaked,
+            .kind = leak_kinds[i / 2].kind,
+            .planned = i % 2 == 1,
+        };
+        char names[128];
+        unsigned count = vf_name_objects(&leaked, names, sizeof(names));
 
         if (count > 0)
-            report(owner, kind, leak_kinds[i / 2].made_by, count, planned);
+            report(&leaked, leak_kinds[i / 2].made_by, count, names);
         total += count;
     }
     return total;

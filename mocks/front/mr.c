@@ -116,15 +116,23 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
     return reg_mr_any(VF_REG_IOVA2, pd, addr, length, iova, access);
 }
 
+static void name_posted(struct vf_call *call, const char *what)
+{
+    const struct vf_object *mr = call->object;
+    unsigned posted = mr->shadow.mr.posted;
+
+    vf_contract_finding(
+        call, false, what, "%u work request%s still name%s region %u", posted,
+        posted == 1 ? "" : "s", posted == 1 ? "s" : "", (unsigned)mr->id);
+}
+
 static void dereg_mr_contract(struct vf_call *call)
 {
     struct vf_object *mr = call->object;
     const struct ibv_mr *handle = mr->handle;
 
     if (mr->shadow.mr.posted > 0)
-        vf_contract_finding(call, false, "mr-released-while-posted",
-                            "%u work requests still name region %u",
-                            (unsigned)mr->shadow.mr.posted, (unsigned)mr->id);
+        name_posted(call, "mr-released-while-posted");
     vf_contract_windowless(call);
     vf_contract_memory(call, (uintptr_t)handle->addr, mr->shadow.mr.length);
 }
@@ -194,9 +202,7 @@ static void rereg_mr_contract(struct vf_call *call)
         rereg->pd_object = vf_contract_handle(call, rereg->pd, VF_KIND_PD,
                                               offsetof(struct ibv_pd, handle));
     if (mr->shadow.mr.posted > 0)
-        vf_contract_finding(call, false, "mr-changed-while-posted",
-                            "%u work requests still name region %u",
-                            (unsigned)mr->shadow.mr.posted, (unsigned)mr->id);
+        name_posted(call, "mr-changed-while-posted");
     vf_contract_windowless(call);
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
         vf_contract_memory(call, (uintptr_t)rereg->address, rereg->length);

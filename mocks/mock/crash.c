@@ -65,7 +65,30 @@ static const char *signal_word(int number)
     }
 }
 
-static void report(struct vf_world *world, int number, const void *address)
+/* POSIX has an address for some signals; of others, and of what a process sends
+ * by kill(), the field is something else. Where an address can be none at all
+ * (x86's non-canonical ones), Linux has none, and says so. */
+static bool has_address(const siginfo_t *info)
+{
+#ifdef SI_KERNEL
+    if (info->si_code == SI_KERNEL)
+        return false;
+#endif
+    return info->si_code > 0 &&
+           (info->si_signo == SIGSEGV || info->si_signo == SIGBUS ||
+            info->si_signo == SIGILL || info->si_signo == SIGFPE);
+}
+
+static void describe(const siginfo_t *info, char *text, size_t room)
+{
+    if (has_address(info))
+        snprintf(text, room, "signal %d, address %p", info->si_signo,
+                 info->si_addr);
+    else
+        snprintf(text, room, "signal %d", info->si_signo);
+}
+
+static void report(struct vf_world *world, const siginfo_t *info)
 {
     static struct vf_report told; /* no room on the stack of a fault */
     enum vf_verb verb = vf_machine_inside(world, world->home);
@@ -77,11 +100,11 @@ static void report(struct vf_world *world, int number, const void *address)
     told.kind = VF_REPORT_CRASH;
     if (verb < VF_VERB_COUNT)
         snprintf(told.title, sizeof(told.title), "%s in %s",
-                 signal_word(number), vf_verb_name(verb));
+                 signal_word(info->si_signo), vf_verb_name(verb));
     else
         snprintf(told.title, sizeof(told.title), "%s outside of any verb",
-                 signal_word(number));
-    snprintf(detail, sizeof(detail), "signal %d, address %p", number, address);
+                 signal_word(info->si_signo));
+    describe(info, detail, sizeof(detail));
     used = add(told.text, sizeof(told.text), 0, detail);
     crash_describe(world, world->home, told.text + used,
                    sizeof(told.text) - used);
@@ -110,7 +133,7 @@ static void handle(int number, siginfo_t *info, void *context)
     if (!entered && watching) {
         entered = 1;
         limit_time();
-        report(watching, number, info->si_addr);
+        report(watching, info);
     }
     signal(number, SIG_DFL);
     raise(number);
