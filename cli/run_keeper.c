@@ -222,9 +222,12 @@ static void prepare(struct run *run)
     }
 }
 
+/* Of a recording that nobody is there to read any more nothing is left. */
 static void close_files(struct run *run)
 {
     run_unlink_files(run->shared);
+    if (run->front_died && run->options->record)
+        unlink(run->options->trace);
     for (int i = 0; i < RUN_RANKS_MAX; i++)
         if (run->device_files[i] >= 0)
             close(run->device_files[i]);

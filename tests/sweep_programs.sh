@@ -202,6 +202,15 @@ kill -9 $sweep
 check 'its folder goes with it' \
     until_time sh -c '[ -z "$(ls "$TMPDIR")" ]'
 check 'and what it ran' until_time gone "$(cat pid)"
+rm pid
+mkdir empty
+"$verbfault" record -o empty/file -n 1 -- sh last pid . >out 2>&1 &
+record=$!
+check 'a recording to kill starts' until_time test -s pid
+check 'it has a file' [ -n "$(ls empty)" ]
+kill -9 $record
+check 'which goes with it' until_time sh -c '[ -z "$(ls empty)" ]'
+check 'and what it recorded' until_time gone "$(cat pid)"
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

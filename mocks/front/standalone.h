@@ -25,6 +25,11 @@
  *                         else it is reported and the crash follows
  *   VERBFAULT_LEAKS       1: what is left at the end is reported
  *
+ * What such a world has due by time alone (the end of RC's retries, a planned
+ * delay) comes while a verb is called or waits. A program that sleeps in poll()
+ * on a descriptor is not woken by it: for that there is a thread in each
+ * process of `verbfault run` (mock/attendant.h).
+ *
  * A value that makes no sense is reported on the standard error and no world is
  * built: every verb fails with ENOSYS then.
  *
