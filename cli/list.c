@@ -74,6 +74,7 @@ static void list_effects(void)
         [VF_EFFECT_UNPLUG] = "the device's cable goes at this call",
         [VF_EFFECT_EXIT] = "the process ends here, as by kill -9",
         [VF_EFFECT_HANG] = "the process stops here for ever",
+        [VF_EFFECT_OVERTAKEN] = "it comes late, later ones before it",
     };
     for (int effect = 0; effect < VF_EFFECT_COUNT; effect++)
         printf(

@@ -90,6 +90,10 @@ static void effect(const struct vf_fault *fault, char *words, size_t room)
     case VF_EFFECT_DELAY:
         snprintf(words, room, "comes %d ms late", fault->value);
         break;
+    case VF_EFFECT_OVERTAKEN:
+        snprintf(words, room, "comes %d ms late, and later ones before it",
+                 fault->value);
+        break;
     case VF_EFFECT_UNPLUG:
         snprintf(words, room, "finds the device's cable gone");
         break;

@@ -656,7 +656,7 @@ static void plan(void)
         .verb = (enum vf_verb)(stage_next() % VF_VERB_COUNT),
         .nth = 1 + stage_next() % 64,
         .onward = stage_next() & 1,
-        .effect = (enum vf_effect)(stage_next() % VF_EFFECT_COUNT),
+        .effect = (enum vf_effect)(stage_next() % VF_EFFECT_OVERTAKEN),
         .value = (int)(1 + stage_next() % 22),
     };
 

@@ -178,7 +178,9 @@ int sweep_outcomes(enum vf_verb verb, bool once, bool onward,
 {
     struct list list = {once, onward, faults, 0};
     for (int effect = 0; effect < VF_EFFECT_COUNT; effect++)
-        if (vf_effect_fits((enum vf_effect)effect, verb))
+        /* No device overtakes itself. */
+        if (effect != VF_EFFECT_OVERTAKEN &&
+            vf_effect_fits((enum vf_effect)effect, verb))
             put_effect(&list, verb, (enum vf_effect)effect);
     return list.count;
 }

@@ -30,7 +30,8 @@ static int64_t deadline(const struct scn *scenario, bool recovered)
             end += statement->u.number * (SECOND / 1000);
         /* A late completion is the scenario's time, not the subject's. */
         if (statement->kind == SCN_FAULT &&
-            statement->u.fault.effect == VF_EFFECT_DELAY)
+            (statement->u.fault.effect == VF_EFFECT_DELAY ||
+             statement->u.fault.effect == VF_EFFECT_OVERTAKEN))
             end += statement->u.fault.value * (SECOND / 1000);
     }
     return end;

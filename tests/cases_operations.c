@@ -143,16 +143,18 @@ static void a9_sizes_that_nothing_divides_are_exact(void **state)
 
 static void a10_late_completions_mix_no_operations_up(void **state)
 {
+    static const char *const effects[] = {"delay", "overtaken"};
     char text[512];
     (void)state;
     for (int seed = 1; seed <= 120; seed++) {
         int length = snprintf(
             text, sizeof text,
-            "%sorder %d\nfault 0 completion %d delay 50\n"
-            "fault 1 completion %d+ delay %d\nfault 2 completion %d delay 9\n"
+            "%sorder %d\nfault 0 completion %d %s 50\n"
+            "fault 1 completion %d+ %s %d\nfault 2 completion %d %s 9\n"
             "run init\n",
             topologies[(size_t)seed % TOPOLOGIES], seed, 1 + seed % 7,
-            1 + seed % 5, 1 + seed % 30, 1 + seed % 9);
+            effects[seed % 2], 1 + seed % 5, effects[seed / 2 % 2],
+            1 + seed % 30, 1 + seed % 9, effects[seed / 4 % 2]);
         for (int i = 0; i < 4; i++) {
             length +=
                 snprintf(text + length, sizeof text - (size_t)length, "run ");

@@ -215,6 +215,17 @@ static void a_later_one_with_less_delay_does_not_overtake_either(void **state)
     pair_end();
 }
 
+static void a_plan_may_have_it_overtaken_all_the_same(void **state)
+{
+    pair_open(state, &usual);
+    plan(0, VF_VERB_completion, 2, false, VF_EFFECT_OVERTAKEN, 30);
+    complete(0, 4);
+    EXPECT_NUMBERS(0, 2, 3);
+    pass(30 * MILLISECOND);
+    EXPECT_NUMBERS(1);
+    pair_end();
+}
+
 /* Sends do not wait for receives, and the other way round. */
 static void the_other_queue_of_the_pair_overtakes(void **state)
 {
@@ -285,6 +296,7 @@ int main(void)
         EACH(an_error_says_which_request_and_no_more),
         EACH(a_late_completion_is_not_overtaken_by_its_own_queue),
         EACH(a_later_one_with_less_delay_does_not_overtake_either),
+        EACH(a_plan_may_have_it_overtaken_all_the_same),
         EACH(the_other_queue_of_the_pair_overtakes),
         EACH(what_else_is_planned_waits_behind_it_too),
         EACH(what_is_late_goes_with_its_queue_pair),

@@ -56,7 +56,7 @@ static const struct vf_delayed *last_held(const struct vf_object *qp, bool recv)
 
     for (; held; held = held->next)
         if (held->qp == qp && held->qp_generation == qp->generation &&
-            held->recv == recv)
+            held->recv == recv && !held->overtaken)
             last = held;
     return last;
 }
@@ -65,7 +65,8 @@ static const struct vf_delayed *last_held(const struct vf_object *qp, bool recv)
 struct way {
     struct vf_object *qp, *cq;
     bool recv;
-    bool again; /* the device tells it a second time */
+    bool again;     /* the device tells it a second time */
+    bool overtaken; /* what comes behind it need not wait */
 };
 
 static void hold_back(const struct way *way, const struct ibv_wc *wc,
@@ -85,6 +86,7 @@ static void hold_back(const struct way *way, const struct ibv_wc *wc,
     delayed->qp_generation = way->qp->generation;
     delayed->recv = way->recv;
     delayed->again = way->again;
+    delayed->overtaken = way->overtaken;
     delayed->wc = *wc;
     while (*place && (*place)->due <= due)
         place = &(*place)->next;
@@ -203,6 +205,10 @@ static void apply(struct way *way, struct ibv_wc *wc,
         fail(way, wc, fault->value);
         return;
     case VF_EFFECT_DROP:
+        return;
+    case VF_EFFECT_OVERTAKEN:
+        way->overtaken = true;
+        delay(way, wc, fault->value);
         return;
     case VF_EFFECT_DELAY:
         delay(way, wc, fault->value);

@@ -33,6 +33,7 @@ static const struct {
     [VF_EFFECT_UNPLUG] = {"unplug", VF_VALUE_NONE},
     [VF_EFFECT_EXIT] = {"exit", VF_VALUE_NONE},
     [VF_EFFECT_HANG] = {"hang", VF_VALUE_NONE},
+    [VF_EFFECT_OVERTAKEN] = {"overtaken", VF_VALUE_MILLISECONDS},
 };
 
 static const char *const statuses[] = {
@@ -149,6 +150,7 @@ static bool event_fits(enum vf_effect effect, enum vf_verb verb)
     case VF_EFFECT_DUPLICATE:
     case VF_EFFECT_DELAY:
     case VF_EFFECT_UNPLUG:
+    case VF_EFFECT_OVERTAKEN:
         return true;
     default:
         return false;

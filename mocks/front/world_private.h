@@ -75,6 +75,7 @@ struct vf_delayed {
     uint8_t cq_generation, qp_generation;
     bool recv;  /* of its queue pair's receives */
     bool again; /* the device tells it a second time */
+    bool overtaken;
     struct ibv_wc wc;
 };
 

@@ -60,8 +60,9 @@ static void make_event(struct vf_world *world, struct room_cq *cq,
 static void tell_owner(struct vf_world *world, struct room_cq *cq,
                        const struct ibv_wc *wc, const struct vf_fault *fault)
 {
-    if (fault &&
-        (fault->effect == VF_EFFECT_DELAY || fault->effect == VF_EFFECT_DROP))
+    if (fault && (fault->effect == VF_EFFECT_DELAY ||
+                  fault->effect == VF_EFFECT_OVERTAKEN ||
+                  fault->effect == VF_EFFECT_DROP))
         cq->planned = 1;
     if (!cq->planned) {
         make_event(world, cq, wc);

@@ -41,10 +41,14 @@ enum vf_effect {
                             it (but wr_id and qp_num) is zero */
     VF_EFFECT_DROP,      /* "drop": the completion never comes */
     VF_EFFECT_DUPLICATE, /* "duplicate": the completion comes twice */
-    VF_EFFECT_DELAY,     /* "delay MS": it comes MS milliseconds late */
+    VF_EFFECT_DELAY,     /* "delay MS": it comes MS milliseconds late, and
+                            what its work queue completes later not before */
     VF_EFFECT_UNPLUG,    /* "unplug": the device's cable goes at this call */
     VF_EFFECT_EXIT,      /* "exit": the process ends here, as by kill -9 */
     VF_EFFECT_HANG,      /* "hang": the process stops here for ever */
+    VF_EFFECT_OVERTAKEN, /* "overtaken MS": late, too, and later ones of its
+                            work queue come before it: no device's manner, but
+                            reported (A10), and what a subject may rely on */
     VF_EFFECT_COUNT
 };
 
